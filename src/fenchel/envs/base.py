@@ -1,0 +1,67 @@
+"""The contract of an environment: pure functions, no auto-reset, the episode is the unit."""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import gymnasium
+import jax
+from jaxtyping import Array, Bool, Float, Key, Num, PyTree
+
+from fenchel.noise import uniforms
+
+
+class TimeStep(NamedTuple):
+    """What the world answers to an action."""
+
+    observation: Num[Array, "..."]
+    reward: Float[Array, ""]
+    terminated: Bool[Array, ""]
+    truncated: Bool[Array, ""]
+
+
+class AbstractEnvironment(eqx.Module):
+    """A simulator of one episode at a time.
+
+    All randomness is drawn before it is used: `reset` and `step` are deterministic in the noise they are
+    given. By default that noise is a PRNG key, so `reset(key)` and `step(key, state, action)` may call
+    `jax.random`; an environment that overrides `draw` gets what it returns instead.
+    What follows the end of an episode is ignored, so `step` need not guard against it.
+    """
+
+    horizon: eqx.AbstractVar[int]
+    """The most steps an episode can have."""
+    discount: eqx.AbstractVar[float]
+    """Factor per step on the rewards that make up the return."""
+
+    @property
+    @abstractmethod
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """What the policy sees: a `Box`, or a `Discrete` for an index of a finite state."""
+
+    @property
+    @abstractmethod
+    def action_space(self) -> gymnasium.Space[Any]:
+        """What it may do: `Discrete` or `Box`."""
+
+    @abstractmethod
+    def reset(self, noise: PyTree) -> tuple[PyTree, Num[Array, "..."]]:
+        """The first state and observation of an episode."""
+
+    @abstractmethod
+    def step(self, noise: PyTree, state: PyTree, action: Num[Array, "..."]) -> tuple[PyTree, TimeStep]:
+        """The next state, and what is seen of it."""
+
+    def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
+        """Noise for `shape` many calls of `reset` or `step`."""
+        return jax.random.split(key, shape)
+
+
+class AbstractUniformEnvironment(AbstractEnvironment):
+    """An environment whose noise is `noise_size` uniforms a step: the fast kind."""
+
+    noise_size: eqx.AbstractClassVar[int]
+
+    def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "... noise_size"]:
+        """Uniforms on [0, 1), `noise_size` of them in the last axis."""
+        return uniforms(key, (*shape, self.noise_size))

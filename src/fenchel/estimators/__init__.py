@@ -1,0 +1,16 @@
+"""Estimators: how episodes are sampled and gradients obtained."""
+
+from fenchel.estimators.base import AbstractEstimator
+from fenchel.estimators.episodes import Episodes, RolloutNoise, draw_rollout, rollout
+from fenchel.estimators.score import CONTROL_VARIATES, ScoreFunction, weighted_score
+
+__all__ = [
+    "CONTROL_VARIATES",
+    "AbstractEstimator",
+    "Episodes",
+    "RolloutNoise",
+    "ScoreFunction",
+    "draw_rollout",
+    "rollout",
+    "weighted_score",
+]

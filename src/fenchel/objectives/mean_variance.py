@@ -1,0 +1,62 @@
+"""Mean minus λ times variance, in the paper's scale and in its natural one."""
+
+from typing import final
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fenchel.errors import require_positive
+from fenchel.objectives.base import AbstractObjective
+
+
+@final
+class MeanVariance(AbstractObjective):
+    """J − λ Var(R) by its Legendre-Fenchel dual: ψ(R, y) = R − λ (R − y)², best at y = J.
+
+    >>> import jax.numpy as jnp
+    >>> MeanVariance(risk_aversion=0.5).value(jnp.array([1.0, 3.0])).item()
+    1.5
+    """
+
+    risk_aversion: float | Float[Array, ""] = 1.0
+
+    def __check_init__(self) -> None:
+        _check(self.risk_aversion)
+
+    def surrogate(self, ret: Float[Array, ""], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """ψ(R, y) = R − λ (R − y)²."""
+        return ret - self.risk_aversion * (ret - dual) ** 2
+
+    def best_dual(self, returns: Float[Array, " m"]) -> Float[Array, ""]:
+        """The mean return."""
+        return jnp.mean(returns)
+
+
+@final
+class FenchelMeanVariance(AbstractObjective):
+    """The paper's scale (`eq:max-alt`, ζ = 0): ψ(R, y) = 2y (R + 1/(2λ)) − y² − R², best at y = J + 1/(2λ).
+
+    The same problem as `MeanVariance`: with y = η + 1/(2λ), ψ here is ψ there divided by λ, plus 1/(4λ²).
+
+    >>> import jax.numpy as jnp
+    >>> FenchelMeanVariance(risk_aversion=0.5).value(jnp.array([1.0, 3.0])).item()  # 1.5 / λ + 1 / (4 λ²)
+    4.0
+    """
+
+    risk_aversion: float | Float[Array, ""] = 1.0
+
+    def __check_init__(self) -> None:
+        _check(self.risk_aversion)
+
+    def surrogate(self, ret: Float[Array, ""], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """ψ(R, y) = 2y (R + 1/(2λ)) − y² − R²."""
+        return 2 * dual * (ret + 1 / (2 * self.risk_aversion)) - dual**2 - ret**2
+
+    def best_dual(self, returns: Float[Array, " m"]) -> Float[Array, ""]:
+        """The mean return plus 1/(2λ)."""
+        return jnp.mean(returns) + 1 / (2 * self.risk_aversion)
+
+
+def _check(risk_aversion: float | Float[Array, ""]) -> None:
+    if isinstance(risk_aversion, int | float):
+        require_positive("risk_aversion", risk_aversion)

@@ -1,0 +1,29 @@
+"""The contract of a policy: a distribution over actions whose parameters are its array leaves."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Key, Num, PyTree
+
+
+class AbstractPolicy(eqx.Module):
+    """A stochastic policy. Its inexact array leaves are the parameters θ; everything else is fixed."""
+
+    @abstractmethod
+    def sample(
+        self, noise: PyTree, observation: Num[Array, "..."]
+    ) -> tuple[Num[Array, "..."], Float[Array, ""]]:
+        """An action and the logarithm of its probability (or density)."""
+
+    @abstractmethod
+    def log_prob(self, observation: Num[Array, "..."], action: Num[Array, "..."]) -> Float[Array, ""]:
+        """log π(a|s), differentiable in the parameters."""
+
+    @abstractmethod
+    def mode(self, observation: Num[Array, "..."]) -> Num[Array, "..."]:
+        """The likeliest action."""
+
+    def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
+        """Noise for `shape` many calls of `sample`; a PRNG key each unless overridden."""
+        return jax.random.split(key, shape)

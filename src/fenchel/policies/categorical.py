@@ -1,0 +1,88 @@
+"""Softmax over a finite set of actions, shared by every policy with discrete actions."""
+
+from abc import abstractmethod
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, Num
+
+from fenchel.noise import uniforms
+from fenchel.policies.base import AbstractPolicy
+
+
+class AbstractCategorical(AbstractPolicy):
+    """π(a|s) = ε + (1 − Aε) softmax(0, z₁(s), …)_a over A actions.
+
+    The first action is the reference: its logit is zero, so a policy over A actions has A − 1 logits, no
+    direction of which leaves π unchanged. ε > 0 is the ε-soft policy of the portfolio literature (every
+    action keeps at least that probability).
+    """
+
+    epsilon: eqx.AbstractVar[float]
+
+    @abstractmethod
+    def logits(self, observation: Num[Array, "..."]) -> Float[Array, " actions-1"]:
+        """Logits of every action but the first."""
+
+    def probabilities(self, observation: Num[Array, "..."]) -> Float[Array, " actions"]:
+        """π(·|s)."""
+        return _soften(_softmax(self.logits(observation)), self.epsilon)
+
+    def sample(
+        self, noise: Float[Array, ""], observation: Num[Array, "..."]
+    ) -> tuple[Int[Array, ""], Float[Array, ""]]:
+        """Inversion of one uniform: action a where it lies in the a-th slice of [0, 1)."""
+        logits = self.logits(observation)
+        edges = jnp.cumsum(_soften(_softmax(logits), self.epsilon)[:-1])
+        action = jnp.sum(noise >= edges, dtype=jnp.int32)
+        return action, _log_prob(self.epsilon, logits, action)
+
+    def log_prob(self, observation: Num[Array, "..."], action: Int[Array, ""]) -> Float[Array, ""]:
+        """log π(a|s)."""
+        return _log_prob(self.epsilon, self.logits(observation), action)
+
+    def mode(self, observation: Num[Array, "..."]) -> Int[Array, ""]:
+        """The likeliest action."""
+        return jnp.argmax(self.probabilities(observation))
+
+    def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
+        """One uniform per action."""
+        return uniforms(key, shape)
+
+
+def _softmax(logits: Float[Array, " actions-1"]) -> Float[Array, " actions"]:
+    if logits.shape[0] == 1:
+        chance = jax.nn.sigmoid(logits)
+        return jnp.concatenate([1 - chance, chance])
+    return jax.nn.softmax(jnp.concatenate([jnp.zeros(1, logits.dtype), logits]))
+
+
+def _soften(probabilities: Float[Array, " actions"], epsilon: float) -> Float[Array, " actions"]:
+    if epsilon == 0:
+        return probabilities
+    return epsilon + (1 - probabilities.shape[0] * epsilon) * probabilities
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _log_prob(epsilon: float, logits: Float[Array, " actions-1"], action: Int[Array, ""]) -> Float[Array, ""]:
+    padded = jnp.concatenate([jnp.zeros(1, logits.dtype), logits])
+    if epsilon == 0:
+        return padded[action] - jax.nn.logsumexp(padded)
+    return jnp.log(_soften(_softmax(logits), epsilon)[action])
+
+
+@_log_prob.defjvp
+def _log_prob_jvp(epsilon, primals, tangents):  # type: ignore[no-untyped-def]
+    """∂ log π_a / ∂z_b = share (1{a = b} − softmax_b): cheaper than what autodiff makes of the logsumexp."""
+    logits, action = primals
+    soft = _softmax(logits)
+    chosen = (jnp.arange(1, soft.shape[0]) == action).astype(logits.dtype)
+    slope = jnp.sum((chosen - soft[1:]) * tangents[0])
+    if epsilon != 0:
+        count = soft.shape[0]
+        picked = jnp.sum(jnp.where(jnp.arange(count) == action, soft, 0))
+        kept = (1 - count * epsilon) * picked
+        slope = slope * kept / (epsilon + kept)
+    return _log_prob(epsilon, logits, action), slope

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import gymnasium
 import jax
-from jaxtyping import Array, Bool, Float, Key, Num, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
+from fenchel.errors import InputError
 from fenchel.noise import uniforms
 
 
@@ -55,6 +56,21 @@ class AbstractEnvironment(eqx.Module):
     def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
         """Noise for `shape` many calls of `reset` or `step`."""
         return jax.random.split(key, shape)
+
+    @property
+    def feature_grid(self) -> tuple[tuple[float, ...], ...] | None:
+        """Centres for radial features of the observation, per dimension; None where no grid suggests itself."""
+        return None
+
+    @property
+    def state_count(self) -> int | None:
+        """How many decision states `index` tells apart; None where there is no such numbering."""
+        return None
+
+    def index(self, state: PyTree) -> Int[Array, ""]:
+        """The number of a decision state, from 0 to `state_count` − 1; arbitrary after the last decision."""
+        name = type(self).__name__
+        raise InputError("state_count", self.state_count, f"{name} does not number its states")
 
 
 class AbstractUniformEnvironment(AbstractEnvironment):

@@ -31,6 +31,10 @@ class AbstractObjective(eqx.Module):
         dual = self.best_dual(returns)
         return jnp.mean(jax.vmap(self.surrogate, (0, None))(returns, dual))
 
+    def natural(self) -> "AbstractObjective":
+        """The same objective in the units of the return: what reports call the value."""
+        return self
+
     def weights(self, returns: Float[Array, " m"], dual: Float[Array, ""]) -> Float[Array, " m"]:
         """What each episode contributes to the policy's score-function direction: ψ(R, y) − ψ(0, y).
 

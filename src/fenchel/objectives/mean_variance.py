@@ -56,6 +56,10 @@ class FenchelMeanVariance(AbstractObjective):
         """The mean return plus 1/(2λ)."""
         return jnp.mean(returns) + 1 / (2 * self.risk_aversion)
 
+    def natural(self) -> AbstractObjective:
+        """`MeanVariance` with the same λ."""
+        return MeanVariance(self.risk_aversion)
+
 
 def _check(risk_aversion: float | Float[Array, ""]) -> None:
     if isinstance(risk_aversion, int | float):

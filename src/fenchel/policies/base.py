@@ -18,7 +18,7 @@ class AbstractPolicy(eqx.Module):
 
     @abstractmethod
     def log_prob(self, observation: Num[Array, "..."], action: Num[Array, "..."]) -> Float[Array, ""]:
-        """log π(a|s), differentiable in the parameters."""
+        """The logarithm of π(a|s), differentiable in the parameters."""
 
     @abstractmethod
     def mode(self, observation: Num[Array, "..."]) -> Num[Array, "..."]:

@@ -1,4 +1,4 @@
-"""Softmax over a finite set of actions, shared by every policy with discrete actions."""
+"""Policies over a finite set of actions, and the softmax shared by most of them."""
 
 from abc import abstractmethod
 from functools import partial
@@ -8,11 +8,35 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Num
 
+from fenchel.errors import require, require_nonnegative
 from fenchel.noise import uniforms
 from fenchel.policies.base import AbstractPolicy
 
 
-class AbstractCategorical(AbstractPolicy):
+class AbstractDiscrete(AbstractPolicy):
+    """A policy over A actions that can list all their probabilities."""
+
+    @abstractmethod
+    def probabilities(self, observation: Num[Array, "..."]) -> Float[Array, " actions"]:
+        """π(·|s)."""
+
+    def sample(
+        self, noise: Float[Array, ""], observation: Num[Array, "..."]
+    ) -> tuple[Int[Array, ""], Float[Array, ""]]:
+        """Inversion of one uniform: action a where it lies in the a-th slice of [0, 1)."""
+        action = _invert(noise, self.probabilities(observation))
+        return action, self.log_prob(observation, action)
+
+    def mode(self, observation: Num[Array, "..."]) -> Int[Array, ""]:
+        """The likeliest action."""
+        return jnp.argmax(self.probabilities(observation)).astype(jnp.int32)
+
+    def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
+        """One uniform per action."""
+        return uniforms(key, shape)
+
+
+class AbstractCategorical(AbstractDiscrete):
     """π(a|s) = ε + (1 − Aε) softmax(0, z₁(s), …)_a over A actions.
 
     The first action is the reference: its logit is zero, so a policy over A actions has A − 1 logits, no
@@ -20,7 +44,7 @@ class AbstractCategorical(AbstractPolicy):
     action keeps at least that probability).
     """
 
-    epsilon: eqx.AbstractVar[float]
+    epsilon: float = eqx.field(static=True, default=0.0, kw_only=True)
 
     @abstractmethod
     def logits(self, observation: Num[Array, "..."]) -> Float[Array, " actions-1"]:
@@ -30,26 +54,24 @@ class AbstractCategorical(AbstractPolicy):
         """π(·|s)."""
         return _soften(_softmax(self.logits(observation)), self.epsilon)
 
-    def sample(
-        self, noise: Float[Array, ""], observation: Num[Array, "..."]
-    ) -> tuple[Int[Array, ""], Float[Array, ""]]:
-        """Inversion of one uniform: action a where it lies in the a-th slice of [0, 1)."""
-        logits = self.logits(observation)
-        edges = jnp.cumsum(_soften(_softmax(logits), self.epsilon)[:-1])
-        action = jnp.sum(noise >= edges, dtype=jnp.int32)
-        return action, _log_prob(self.epsilon, logits, action)
-
     def log_prob(self, observation: Num[Array, "..."], action: Int[Array, ""]) -> Float[Array, ""]:
-        """log π(a|s)."""
-        return _log_prob(self.epsilon, self.logits(observation), action)
+        """The logarithm of π(a|s)."""
+        return _log_prob(self.epsilon, self.logits(observation), jnp.asarray(action))
 
-    def mode(self, observation: Num[Array, "..."]) -> Int[Array, ""]:
-        """The likeliest action."""
-        return jnp.argmax(self.probabilities(observation))
 
-    def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
-        """One uniform per action."""
-        return uniforms(key, shape)
+def require_epsilon(epsilon: float, actions: int) -> None:
+    """Raise unless 0 ≤ ε < 1/A."""
+    require_nonnegative("epsilon", epsilon)
+    remedy = f"every one of {actions} actions keeps that probability, so it must be below 1/{actions}"
+    require(epsilon < 1 / actions, "epsilon", epsilon, remedy)
+
+
+def _invert(noise: Float[Array, ""], probabilities: Float[Array, " actions"]) -> Int[Array, ""]:
+    """Scaled by the sum, so that rounding in it never selects an action of probability zero."""
+    if probabilities.shape[0] == 2:
+        return (noise * (probabilities[0] + probabilities[1]) >= probabilities[0]).astype(jnp.int32)
+    edges = jnp.cumsum(probabilities)
+    return jnp.sum(noise * edges[-1] >= edges[:-1], dtype=jnp.int32)
 
 
 def _softmax(logits: Float[Array, " actions-1"]) -> Float[Array, " actions"]:
@@ -67,10 +89,12 @@ def _soften(probabilities: Float[Array, " actions"], epsilon: float) -> Float[Ar
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _log_prob(epsilon: float, logits: Float[Array, " actions-1"], action: Int[Array, ""]) -> Float[Array, ""]:
+    if epsilon != 0:
+        return jnp.log(_soften(_softmax(logits), epsilon)[action])
+    if logits.shape[0] == 1:
+        return jax.nn.log_sigmoid(jnp.where(action == 1, logits[0], -logits[0]))
     padded = jnp.concatenate([jnp.zeros(1, logits.dtype), logits])
-    if epsilon == 0:
-        return padded[action] - jax.nn.logsumexp(padded)
-    return jnp.log(_soften(_softmax(logits), epsilon)[action])
+    return padded[action] - jax.nn.logsumexp(padded)
 
 
 @_log_prob.defjvp

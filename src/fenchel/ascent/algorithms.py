@@ -1,0 +1,140 @@
+"""The paper's algorithms by name. Each is data: an order, blocks, step sizes."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypedDict, Unpack
+
+import optax
+from jaxtyping import Array, Float
+
+from fenchel.ascent.base import AbstractSolver
+from fenchel.ascent.blocks import PLAIN, Block, BlockAscent
+from fenchel.ascent.mirror import AbstractMirror, Entropic, Euclidean
+from fenchel.ascent.prox import AbstractProx
+from fenchel.ascent.schedules import AbstractSchedule, Constant
+from fenchel.ascent.tamar import TwoTimeScale
+
+StepSize = float | AbstractSchedule
+
+
+class BlockOptions(TypedDict, total=False):
+    """What every member of the family may be given for its blocks."""
+
+    policy_optimizer: optax.GradientTransformation
+    policy_prox: AbstractProx | None
+    policy_mirror: AbstractMirror
+    dual_prox: AbstractProx | None
+
+
+def mvp(
+    policy_step_size: StepSize = 0.01,
+    dual_step_size: StepSize = 0.01,
+    *,
+    fresh_batch: bool = False,
+    **options: Unpack[BlockOptions],
+) -> BlockAscent:
+    """Mean-variance policy gradient (`alg:mvp`): the dual first, then the policy at the new dual.
+
+    >>> mvp(policy_step_size=0.1).order
+    'cyclic'
+    """
+    return bsg(policy_step_size, dual_step_size, fresh_batch=fresh_batch, **options)
+
+
+def sga(
+    policy_step_size: StepSize = 0.01,
+    dual_step_size: StepSize = 0.01,
+    *,
+    fresh_batch: bool = False,
+    **options: Unpack[BlockOptions],
+) -> BlockAscent:
+    """Stochastic gradient ascent (`alg:sgapg`): dual and policy both at the old iterate."""
+    return bsg(policy_step_size, dual_step_size, order="simultaneous", fresh_batch=fresh_batch, **options)
+
+
+def rcpg(
+    policy_step_size: StepSize = 0.01, dual_step_size: StepSize = 0.01, **options: Unpack[BlockOptions]
+) -> BlockAscent:
+    """Randomised coordinate policy gradient (`alg:sbmdpg`): dual or policy, by a fair coin."""
+    return bsg(policy_step_size, dual_step_size, order="random", **options)
+
+
+def sbmd(
+    policy_step_size: StepSize = 0.01, dual_step_size: StepSize = 0.01, **options: Unpack[BlockOptions]
+) -> BlockAscent:
+    """Stochastic block mirror descent: `rcpg` with a mirror map, by default the entropic one.
+
+    That one is for parameters on the simplex (`DirectTabular`); with the Euclidean mirror this is `rcpg`.
+    """
+    options.setdefault("policy_mirror", Entropic())
+    return rcpg(policy_step_size, dual_step_size, **options)
+
+
+def bsg(
+    policy_step_size: StepSize = 0.01,
+    dual_step_size: StepSize = 0.01,
+    *,
+    policy_blocks: tuple[tuple[str, ...], ...] = (("policy",),),
+    order: str = "cyclic",
+    fresh_batch: bool = False,
+    **options: Unpack[BlockOptions],
+) -> BlockAscent:
+    """Block stochastic gradient (`alg:c_sbcd`): the dual, then any blocks of the policy, in any order.
+
+    With a shared batch, a later policy block scores episodes that were played before the earlier ones moved;
+    `fresh_batch` gives each block its own.
+    """
+    dual = Block(("dual",), _schedule(dual_step_size), prox=options.get("dual_prox"))
+    policy = (
+        Block(
+            where,
+            _schedule(policy_step_size),
+            options.get("policy_optimizer", PLAIN),
+            options.get("policy_prox"),
+            options.get("policy_mirror", Euclidean()),
+        )
+        for where in policy_blocks
+    )
+    return BlockAscent((dual, *policy), order, fresh_batch)
+
+
+def pg(policy_step_size: StepSize = 0.01, **options: Unpack[BlockOptions]) -> BlockAscent:
+    """REINFORCE: the policy alone; the dual stays where it started."""
+    return BlockAscent(bsg(policy_step_size, **options).blocks[1:])
+
+
+def tamar(
+    policy_step_size: StepSize = 0.01,
+    dual_step_size: StepSize = 0.1,
+    *,
+    risk_aversion: float | Float[Array, ""] = 1.0,
+    variance_bound: float | Float[Array, ""] | None = None,
+) -> TwoTimeScale:
+    """Two time scales (Tamar et al. 2012): trackers of mean and variance on the faster (dual) step size."""
+    return TwoTimeScale(_schedule(dual_step_size), _schedule(policy_step_size), risk_aversion, variance_bound)
+
+
+class Recipe(NamedTuple):
+    """A named algorithm and the objective it is made for."""
+
+    build: Callable[..., AbstractSolver]
+    objective: str
+
+    @property
+    def summary(self) -> str:
+        """First line of its documentation."""
+        return (self.build.__doc__ or "").splitlines()[0]
+
+
+ALGORITHMS: dict[str, Recipe] = {
+    "mvp": Recipe(mvp, "fenchel-mean-variance"),
+    "sga": Recipe(sga, "fenchel-mean-variance"),
+    "rcpg": Recipe(rcpg, "fenchel-mean-variance"),
+    "sbmd": Recipe(sbmd, "fenchel-mean-variance"),
+    "bsg": Recipe(bsg, "fenchel-mean-variance"),
+    "pg": Recipe(pg, "expectation"),
+    "tamar": Recipe(tamar, "mean-variance"),
+}
+
+
+def _schedule(step_size: StepSize) -> AbstractSchedule:
+    return step_size if isinstance(step_size, AbstractSchedule) else Constant(step_size)

@@ -1,0 +1,76 @@
+"""Step sizes as functions of the iteration."""
+
+from abc import abstractmethod
+from typing import final
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from fenchel.errors import require, require_nonnegative, require_number, require_positive
+
+
+class AbstractSchedule(eqx.Module):
+    """A step size β_t. Its numbers are array leaves in training, so one program serves many of them.
+
+    Arguments:
+        value: base step size β, the step size of the first iteration.
+    """
+
+    value: float | Float[Array, ""]
+
+    @abstractmethod
+    def __call__(self, iteration: Int[Array, "..."]) -> Float[Array, "..."]:
+        """β_t for t = `iteration`, counted from zero."""
+
+    def __check_init__(self) -> None:
+        if isinstance(self.value, int | float):
+            require_nonnegative("value", self.value)
+
+
+@final
+class Constant(AbstractSchedule):
+    """β_t = β: with a uniformly drawn iterate, Option II of the paper.
+
+    >>> import jax.numpy as jnp
+    >>> Constant(0.5)(jnp.array(7)).item()
+    0.5
+    """
+
+    def __call__(self, iteration: Int[Array, "..."]) -> Float[Array, "..."]:
+        """β."""
+        return jnp.broadcast_to(self.value, jnp.shape(iteration))
+
+
+@final
+class RobbinsMonro(AbstractSchedule):
+    """β_t = β/(1 + t/t₀)^a: with the last iterate, Option I of the paper.
+
+    With ½ < a ≤ 1 the steps sum to infinity and their squares do not.
+
+    Arguments:
+        value: β.
+        offset: t₀, the number of iterations after which the step size has fallen to β/2^a.
+        exponent: a.
+
+    >>> import jax.numpy as jnp
+    >>> RobbinsMonro(0.5, offset=10.0)(jnp.array(10)).item()
+    0.25
+    """
+
+    offset: float | Float[Array, ""] = 1.0
+    exponent: float | Float[Array, ""] = 1.0
+
+    def __check_init__(self) -> None:
+        if isinstance(self.offset, int | float):
+            require_positive("offset", self.offset)
+        if isinstance(self.exponent, int | float):
+            fits = 0.5 < require_number("exponent", self.exponent) <= 1
+            require(fits, "exponent", self.exponent, "must be above 1/2 and at most 1")
+
+    def __call__(self, iteration: Int[Array, "..."]) -> Float[Array, "..."]:
+        """β/(1 + t/t₀)^a."""
+        return self.value * (1 + iteration / self.offset) ** -self.exponent
+
+
+SCHEDULES: dict[str, type[AbstractSchedule]] = {"constant": Constant, "robbins-monro": RobbinsMonro}

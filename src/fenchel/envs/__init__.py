@@ -1,0 +1,27 @@
+"""Environments: the contract, three domains, what a policy may see of them, and a checker for any other."""
+
+from fenchel.envs.base import AbstractEnvironment, AbstractUniformEnvironment, TimeStep
+from fenchel.envs.check import check_env
+from fenchel.envs.observe import ObserveIndex, ObserveReturn
+from fenchel.envs.option import AmericanOption
+from fenchel.envs.parameters import Parameter, parameters
+from fenchel.envs.portfolio import Portfolio
+from fenchel.envs.registry import ENVIRONMENTS, OBSERVATIONS, make
+from fenchel.envs.stopping import OptimalStopping
+
+__all__ = [
+    "ENVIRONMENTS",
+    "OBSERVATIONS",
+    "AbstractEnvironment",
+    "AbstractUniformEnvironment",
+    "AmericanOption",
+    "ObserveIndex",
+    "ObserveReturn",
+    "OptimalStopping",
+    "Parameter",
+    "Portfolio",
+    "TimeStep",
+    "check_env",
+    "make",
+    "parameters",
+]

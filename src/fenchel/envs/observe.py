@@ -1,0 +1,168 @@
+"""Wrappers that change what the policy sees, and nothing else."""
+
+from typing import Any, NamedTuple, final
+
+import equinox as eqx
+import gymnasium
+import jax.numpy as jnp
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from jaxtyping import Array, Float, Int, Key, Num, PyTree
+
+from fenchel.envs.base import AbstractEnvironment, TimeStep
+from fenchel.envs.spaces import float_box
+from fenchel.errors import InputError, require
+
+
+class AbstractObserver(AbstractEnvironment):
+    """The inner environment with another observation: same noise, rewards, ends and state numbers."""
+
+    env: eqx.AbstractVar[AbstractEnvironment]
+
+    @property  # type: ignore[misc]
+    def horizon(self) -> int:  # type: ignore[override]
+        """That of the inner environment."""
+        return self.env.horizon
+
+    @property  # type: ignore[misc]
+    def discount(self) -> float:  # type: ignore[override]
+        """That of the inner environment."""
+        return self.env.discount
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        """That of the inner environment."""
+        return self.env.action_space
+
+    @property
+    def state_count(self) -> int | None:
+        """That of the inner environment."""
+        return self.env.state_count
+
+    def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
+        """The noise of the inner environment."""
+        return self.env.draw(key, shape)
+
+
+class ReturnState(NamedTuple):
+    """The inner state, the reward so far, the steps so far, and the factor on the next reward."""
+
+    inner: PyTree
+    so_far: Float[Array, ""]
+    step: Int[Array, ""]
+    factor: Float[Array, ""]
+
+
+@final
+class ObserveReturn(AbstractObserver):
+    """Appends [Σ_{j<k} γ^j r_j, k] to the observation.
+
+    With both, the best policy for E[ψ(R, y)] at a fixed y is a function of the observation.
+
+    Arguments:
+        env: an environment that observes a `Box`; it is flattened.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from fenchel.envs import ObserveReturn, OptimalStopping
+        >>> env = ObserveReturn(OptimalStopping())
+        >>> state, observation = env.reset(jnp.zeros(1))
+        >>> _, seen = env.step(jnp.zeros(1), state, jnp.asarray(0))
+        >>> [round(float(number), 6) for number in seen.observation]
+        [2.5, 1.0, -0.1, 1.0]
+    """
+
+    env: AbstractEnvironment
+
+    def __init__(self, env: AbstractEnvironment):
+        self.env = env
+
+    def __check_init__(self) -> None:
+        space = self.env.observation_space
+        remedy = "the reward so far can only be appended to a Box; wrap before the index is taken"
+        require(isinstance(space, Box), "observation_space", space, remedy)
+
+    @property
+    def observation_space(self) -> Box:
+        """The inner box with an unbounded number and a step count more."""
+        space = self.env.observation_space
+        assert isinstance(space, Box)
+        low, high = np.ravel(space.low).tolist(), np.ravel(space.high).tolist()
+        return float_box([*low, -np.inf, 0], [*high, np.inf, self.horizon])
+
+    def index(self, state: ReturnState) -> Int[Array, ""]:
+        """The number of the inner state; it does not tell rewards so far apart."""
+        return self.env.index(state.inner)
+
+    def reset(self, noise: PyTree) -> tuple[ReturnState, Float[Array, " size"]]:
+        """Nothing is earned yet."""
+        inner, observation = self.env.reset(noise)
+        state = ReturnState(inner, jnp.zeros(()), jnp.zeros((), jnp.int32), jnp.ones(()))
+        return state, _append(observation, state)
+
+    def step(
+        self, noise: PyTree, state: ReturnState, action: Num[Array, "..."]
+    ) -> tuple[ReturnState, TimeStep]:
+        """An inner step, whose discounted reward is added up."""
+        inner, seen = self.env.step(noise, state.inner, action)
+        so_far = state.so_far + state.factor * seen.reward
+        after = ReturnState(inner, so_far, state.step + 1, state.factor * self.discount)
+        return after, seen._replace(observation=_append(seen.observation, after))
+
+
+@final
+class ObserveIndex(AbstractObserver):
+    """Replaces the observation by the number of the state, for tabular policies.
+
+    Arguments:
+        env: an environment whose `state_count` is not None.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from fenchel.envs import AmericanOption, ObserveIndex
+        >>> env = ObserveIndex(AmericanOption())
+        >>> state, observation = env.reset(jnp.zeros(1))
+        >>> int(observation), int(env.observation_space.n)
+        (0, 210)
+    """
+
+    env: AbstractEnvironment
+
+    def __init__(self, env: AbstractEnvironment):
+        self.env = env
+
+    def __check_init__(self) -> None:
+        if self.env.state_count is None:
+            name = type(self.env).__name__
+            raise InputError("env", name, f"has no numbered states to observe; {_cure(self.env)}")
+
+    @property
+    def observation_space(self) -> Discrete:
+        """0, …, state_count − 1."""
+        count = self.env.state_count
+        assert count is not None
+        return Discrete(count)
+
+    def index(self, state: PyTree) -> Int[Array, ""]:
+        """The number of the inner state."""
+        return self.env.index(state)
+
+    def reset(self, noise: PyTree) -> tuple[PyTree, Int[Array, ""]]:
+        """The number of the first state."""
+        state, _ = self.env.reset(noise)
+        return state, self.index(state)
+
+    def step(self, noise: PyTree, state: PyTree, action: Num[Array, "..."]) -> tuple[PyTree, TimeStep]:
+        """An inner step; after the last decision the number means nothing."""
+        after, seen = self.env.step(noise, state, action)
+        return after, seen._replace(observation=self.index(after))
+
+
+def _append(observation: Num[Array, "..."], state: ReturnState) -> Float[Array, " size"]:
+    flat = jnp.ravel(observation).astype(state.so_far.dtype)
+    return jnp.concatenate([flat, state.so_far[None], state.step.astype(flat.dtype)[None]])
+
+
+def _cure(env: AbstractEnvironment) -> str:
+    spread = getattr(env, "start_spread", 0)
+    return "set start_spread to 0" if spread else "observe its state, or define state_count and index"

@@ -1,0 +1,39 @@
+"""Policies: distributions over actions whose parameters are their array leaves."""
+
+from fenchel.policies.base import AbstractPolicy
+from fenchel.policies.categorical import AbstractCategorical, AbstractDiscrete
+from fenchel.policies.checks import HasSpaces, check_policy
+from fenchel.policies.features import RBF, AbstractFeatures, Bias, OneHot, Raw, Scaled, tamar2014
+from fenchel.policies.gaussian import AbstractGaussian, LinearGaussian, MLPGaussian
+from fenchel.policies.grids import FEATURES, make_features
+from fenchel.policies.linear import LinearSoftmax
+from fenchel.policies.mlp import MLPSoftmax, Network
+from fenchel.policies.registry import POLICIES, make_policy
+from fenchel.policies.tabular import DirectTabular, Tabular
+
+__all__ = [
+    "FEATURES",
+    "POLICIES",
+    "RBF",
+    "AbstractCategorical",
+    "AbstractDiscrete",
+    "AbstractFeatures",
+    "AbstractGaussian",
+    "AbstractPolicy",
+    "Bias",
+    "DirectTabular",
+    "HasSpaces",
+    "LinearGaussian",
+    "LinearSoftmax",
+    "MLPGaussian",
+    "MLPSoftmax",
+    "Network",
+    "OneHot",
+    "Raw",
+    "Scaled",
+    "Tabular",
+    "check_policy",
+    "make_features",
+    "make_policy",
+    "tamar2014",
+]

@@ -1,0 +1,155 @@
+"""Policies by name, built to fit the spaces of an environment."""
+
+from collections.abc import Callable
+
+import gymnasium
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fenchel.errors import InputError, require, require_choice, require_positive
+from fenchel.policies.base import AbstractPolicy
+from fenchel.policies.checks import HasSpaces, check_policy, require_space
+from fenchel.policies.features import AbstractFeatures, Bias
+from fenchel.policies.gaussian import LinearGaussian, MLPGaussian
+from fenchel.policies.grids import make_features
+from fenchel.policies.linear import LinearSoftmax
+from fenchel.policies.mlp import MLPSoftmax, Network
+from fenchel.policies.tabular import DirectTabular, Tabular
+
+
+def make_policy(
+    name: str,
+    env: HasSpaces,
+    *,
+    key: Key[Array, ""] | None = None,
+    features: str | AbstractFeatures | None = None,
+    epsilon: float = 0.0,
+    hidden: tuple[int, ...] = (32, 32),
+    bias: bool | None = None,
+    std: float | None = None,
+    rbf_grid: tuple[int, ...] | None = None,
+    rbf_centres: tuple[tuple[float, ...], ...] | None = None,
+    rbf_widths: tuple[float, ...] | None = None,
+) -> AbstractPolicy:
+    """A first policy for an environment: uniform over finitely many actions, a Gaussian over continuous ones.
+
+    Arguments:
+        name: "tabular" or "direct" (a row per state), "linear" or "mlp" (over features).
+        env: whatever has an observation space and an action space.
+        key: for the hidden layers of "mlp".
+        features: "raw", "scaled", "rbf", "onehot", "tamar2014", or features of your own. By default the
+            index of a finite state one-hot, and a box scaled in the coordinates that have bounds.
+        epsilon: the least probability of an action.
+        hidden: widths of the hidden layers of "mlp".
+        bias: whether to append a constant feature. By default where "linear" lacks one.
+        std: first standard deviation of a Gaussian; by default a quarter of the width of the action's bounds,
+            or 1 where there are none.
+        rbf_grid: number of centres per dimension, equally spaced over the bounds of the observation.
+        rbf_centres: the centres themselves, instead.
+        rbf_widths: widths of the bumps per dimension; by default the spacing of the centres.
+
+    >>> import gymnasium
+    >>> from types import SimpleNamespace
+    >>> box, two = gymnasium.spaces.Box(0, 1, (2,)), gymnasium.spaces.Discrete(2)
+    >>> env = SimpleNamespace(observation_space=box, action_space=two)
+    >>> make_policy("linear", env, features="rbf", rbf_grid=(3, 4)).weights.shape
+    (1, 12)
+    """
+    require_choice("policy", name, POLICIES)
+    if name in ("tabular", "direct"):
+        given = {"features": features, "rbf_grid": rbf_grid, "rbf_centres": rbf_centres}
+        for field, value in given.items():
+            require(value is None, field, value, f"a {name} policy has no features; use 'linear' or 'mlp'")
+        policy = POLICIES[name](env, epsilon)
+    else:
+        chosen = make_features(env, features, rbf_grid, rbf_centres, rbf_widths)
+        if bias or (bias is None and name == "linear" and chosen.constant is None):
+            chosen = Bias(chosen)
+        network = {"key": key, "hidden": hidden} if name == "mlp" else {}
+        policy = POLICIES[name](env, epsilon, chosen, std, **network)
+    check_policy(policy, env)
+    return policy
+
+
+def _tabular(env: HasSpaces, epsilon: float) -> Tabular:
+    states, actions = _table_shape("tabular", env)
+    return Tabular(jnp.zeros((states, actions - 1)), epsilon=epsilon)
+
+
+def _direct(env: HasSpaces, epsilon: float) -> DirectTabular:
+    states, actions = _table_shape("direct", env)
+    remedy = "is for softmax policies; bound the probabilities of a direct policy by a proximal operator"
+    require(epsilon == 0, "epsilon", epsilon, remedy)
+    return DirectTabular(jnp.full((states, actions), 1 / actions))
+
+
+def _linear(
+    env: HasSpaces, epsilon: float, features: AbstractFeatures, std: float | None
+) -> LinearSoftmax | LinearGaussian:
+    space = require_space("action_space", env.action_space)
+    if isinstance(space, gymnasium.spaces.Discrete):
+        return LinearSoftmax(jnp.zeros((int(space.n) - 1, features.size)), features, epsilon=epsilon)
+    centre, spread = _start(space, epsilon, std)
+    constant = features.constant
+    remedy = "the first mean, the middle of the action's bounds, needs a constant feature: leave bias on"
+    require(constant is not None or not centre.any(), "bias", False, remedy)
+    weights = jnp.tensordot(centre, jnp.asarray(constant or (0.0,) * features.size), axes=0)
+    return LinearGaussian(jnp.log(spread), weights, features)
+
+
+def _mlp(
+    env: HasSpaces,
+    epsilon: float,
+    features: AbstractFeatures,
+    std: float | None,
+    *,
+    key: Key[Array, ""] | None,
+    hidden: tuple[int, ...],
+) -> MLPSoftmax | MLPGaussian:
+    if key is None:
+        raise InputError(
+            "key", key, "the hidden layers are drawn at random: give a key, jax.random.key(0) say"
+        )
+    space = require_space("action_space", env.action_space)
+    if isinstance(space, gymnasium.spaces.Discrete):
+        network = Network.initial(features.size, hidden, int(space.n) - 1, key)
+        return MLPSoftmax(network, features, epsilon=epsilon)
+    centre, spread = _start(space, epsilon, std)
+    network = Network.initial(features.size, hidden, centre.size, key, centre.ravel())
+    return MLPGaussian(jnp.log(spread), network, features)
+
+
+POLICIES: dict[str, Callable[..., AbstractPolicy]] = {
+    "tabular": _tabular,
+    "direct": _direct,
+    "linear": _linear,
+    "mlp": _mlp,
+}
+"""What `make_policy` calls, by name."""
+
+
+def _table_shape(name: str, env: HasSpaces) -> tuple[int, int]:
+    states = require_space("observation_space", env.observation_space)
+    actions = require_space("action_space", env.action_space)
+    if not isinstance(states, gymnasium.spaces.Discrete):
+        remedy = f"{states} is not a finite state; use make(..., observe='index'), or a linear or mlp policy"
+        raise InputError("policy", name, remedy)
+    if not isinstance(actions, gymnasium.spaces.Discrete):
+        remedy = f"{actions} is continuous; use a linear or mlp policy, which is Gaussian there"
+        raise InputError("policy", name, remedy)
+    return int(states.n), int(actions.n)
+
+
+def _start(
+    space: gymnasium.spaces.Box, epsilon: float, std: float | None
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Mean and standard deviation of a Gaussian before anything is learned."""
+    remedy = f"is for finitely many actions, and {space} is continuous; leave it 0"
+    require(epsilon == 0, "epsilon", epsilon, remedy)
+    low, high = jnp.asarray(space.low, float), jnp.asarray(space.high, float)
+    bounded = jnp.isfinite(low) & jnp.isfinite(high) & (low < high)
+    low, high = jnp.where(bounded, low, -2.0), jnp.where(bounded, high, 2.0)
+    if std is None:
+        return (low + high) / 2, (high - low) / 4
+    require_positive("std", std)
+    return (low + high) / 2, jnp.full(space.shape, float(std))

@@ -1,0 +1,147 @@
+"""The loop around the compiled chunks: records, checkpoints, callbacks, interrupts."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fenchel.training import interrupts
+from fenchel.training.callbacks import Callback, Snapshot
+from fenchel.training.history import History, latest
+from fenchel.training.parts import Parts
+from fenchel.training.problem import Problem
+from fenchel.training.rundir import RunDirectory
+
+CHUNK_SECONDS = 0.3
+"""How long a chunk should take: short for a lively bar, long against the cost of a call."""
+
+FIRST_CHUNK = 64
+
+
+@dataclass
+class Loop:
+    """A run of one or many learners.
+
+    Arguments:
+        problems: what each learner learns; they differ in numbers only.
+        store: where checkpoints go, if anywhere.
+        callbacks: called between chunks.
+        checkpoint_seconds: time between two checkpoints.
+        records: how many records of the metrics are kept.
+    """
+
+    problems: Sequence[Problem]
+    store: RunDirectory | None = None
+    callbacks: Sequence[Callback] = ()
+    checkpoint_seconds: float = 60.0
+    records: int = 100
+    status: str = "done"
+    seconds: float = 0.0
+    compile_seconds: float = 0.0
+    iteration: int = 0
+    parts: Parts = field(init=False)
+    history: History = field(init=False)
+
+    def run(self) -> None:
+        """Go on from the last checkpoint, if there is one, to the end."""
+        started = time.perf_counter()
+        self.prepare()
+        self.parts.advance(self.iteration, self.iteration)
+        self.compile_seconds = time.perf_counter() - started
+        with interrupts.deferred() as asked:
+            self._chunks(asked)
+        self.seconds += time.perf_counter() - started - self.compile_seconds
+
+    def prepare(self) -> None:
+        """Set the learners up, as the last checkpoint left them if there is one."""
+        first = self.problems[0]
+        self.parts = Parts(self.problems)
+        self.history = History(first.iterations, self.records, first.episodes_per_iteration)
+        self._restore()
+
+    def _chunks(self, asked: interrupts.Interrupts) -> None:
+        total, size = self.problems[0].iterations, FIRST_CHUNK
+        begun, saved, origin = time.perf_counter(), time.perf_counter(), self.iteration
+        while self.iteration < total and self.status == "done":
+            stop = min(self.iteration + size, self.history.next_mark(self.iteration), total)
+            ticked, done = time.perf_counter(), stop - self.iteration
+            self.parts.advance(self.iteration, stop)
+            self.iteration, now = stop, time.perf_counter()
+            size = _next_size(size, done, now - ticked)
+            if stop in self.history.marks:
+                self._record()
+            self._settle(asked, (stop - origin) / (now - begun))
+            if self.store is not None and now - saved >= self.checkpoint_seconds:
+                saved = now
+                self.save()
+        self.save()
+
+    def _settle(self, asked: interrupts.Interrupts, pace: float) -> None:
+        if asked.requested:
+            self.status = "interrupted"
+        elif np.all(self.faults() >= 0):
+            self.status = "diverged"
+        elif self.callbacks:
+            snapshot = self._snapshot(pace)
+            if any([callback(snapshot) for callback in self.callbacks]):
+                self.status = "stopped"
+
+    def faults(self) -> np.ndarray[Any, Any]:
+        """Index of the quantity that became non-finite, −1 where none did, of each learner."""
+        return np.asarray(self.parts.gather(lambda learner: learner.fault))
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        if self.store is None:
+            return
+        arrays = {f"learner.{name}": array for name, array in self.parts.arrays().items()}
+        arrays |= {f"metrics.{name}": array for name, array in self.history.metrics().items()}
+        self.store.checkpoints.save(self.iteration, arrays, {"iteration": self.iteration})
+
+    def _restore(self) -> None:
+        found = None if self.store is None else self.store.checkpoints.load()
+        if found is None:
+            return
+        arrays, meta = found
+        self.iteration = int(meta["iteration"])
+        self.parts.restore(_within("learner.", arrays))
+        self.history.restore(_within("metrics.", arrays))
+
+    def _record(self) -> None:
+        self.history.add(self.parts)
+        if self.store is not None:
+            self.store.write_metrics(_lines(self.history.metrics()))
+
+    def _snapshot(self, pace: float) -> Snapshot:
+        now = latest(self.parts)
+        if np.all(np.isnan(now["mean"])) and self.history.rows:
+            now = self.history.rows[-1]
+        first = self.problems[0]
+        per_iteration = first.episodes_per_iteration * len(self.problems)
+        left = (first.iterations - self.iteration) / pace if pace > 0 else float("inf")
+        return Snapshot(
+            iteration=self.iteration,
+            iterations=first.iterations,
+            episodes=self.iteration * per_iteration,
+            episodes_per_second=pace * per_iteration,
+            seconds_left=left,
+            iterates=self.parts.iterates,
+            **now,
+        )
+
+
+def _next_size(size: int, done: int, seconds: float) -> int:
+    """Iterations of the next chunk: towards `CHUNK_SECONDS`, at most four times as many as before."""
+    wanted = done * CHUNK_SECONDS / max(seconds, 1e-6)
+    return max(1, min(int(wanted), 4 * max(size, done)))
+
+
+def _within(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _lines(metrics: dict[str, np.ndarray[Any, Any]]) -> list[dict[str, Any]]:
+    count = len(metrics["iteration"])
+    return [{name: column[i].tolist() for name, column in metrics.items()} for i in range(count)]

@@ -1,0 +1,169 @@
+"""Many learners on all cores: each part is one compiled call, and threads run the parts side by side.
+
+A vmapped program keeps little more than one core busy, and a wide one overflows the cache; parts of some
+dozens of learners on a thread each use the whole machine, without forcing extra host devices on the process.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from fenchel.ascent.blocks import Iterate, leaf_name
+from fenchel.errors import require
+from fenchel.training.keys import streams
+from fenchel.training.learner import Learner, Method, advance, fault_names
+from fenchel.training.problem import Problem
+
+WIDTH = 64
+"""Most learners in a part: beyond, their noise and state leave the cache."""
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+class Parts:
+    """The learners of problems that differ in numbers only, and so share one program."""
+
+    def __init__(self, problems: Sequence[Problem]):
+        self.count = len(problems)
+        self.threads = max(1, os.cpu_count() or 1)
+        width = min(WIDTH, -(-self.count // self.threads))
+        parts = -(-self.count // width)
+        self.rows = np.minimum(np.arange(parts * width), self.count - 1).reshape(parts, width)
+        numbers, policies, self.shared = _align(problems)
+        self.numbers = self._deal(numbers)
+        self.keys = self._deal(_keys(problems))
+        duals = self._deal(np.asarray([problem.dual for problem in problems], jnp.result_type(float)))
+        begun = [
+            _start_part(self.shared, *three)
+            for three in zip(self.numbers, self._deal(policies), duals, strict=True)
+        ]
+        self.learners, outlines = zip(*(eqx.partition(part, eqx.is_array) for part in begun), strict=True)
+        self.outline = outlines[0]
+
+    def advance(self, start: int, stop: int) -> None:
+        """Run iterations start … stop − 1 of every learner."""
+        span = jnp.asarray(start, jnp.int32), jnp.asarray(stop, jnp.int32)
+
+        def run(part: Any) -> PyTree:
+            return jax.block_until_ready(_advance_part(self.shared, self.outline, *part, *span))
+
+        self.learners = tuple(self._map(run, zip(self.numbers, self.keys, self.learners, strict=True)))
+
+    def reset_tallies(self) -> None:
+        """Begin a new record."""
+        self.learners = tuple(
+            eqx.tree_at(lambda x: x.tally, part, jax.tree.map(jnp.zeros_like, part.tally))
+            for part in self.learners
+        )
+
+    def gather(self, pick: Callable[[Learner], PyTree]) -> PyTree:
+        """Part of every learner, stacked along a first axis of learners."""
+        return _join([pick(part) for part in self.learners], self.count)
+
+    def arrays(self) -> Arrays:
+        """Everything that changes, by name."""
+        return dict(_named(self.gather(lambda learner: learner)))
+
+    def restore(self, arrays: Arrays) -> None:
+        """Put back what `arrays` gave."""
+        whole = self.gather(lambda learner: learner)
+        missing = {name for name, _ in _named(whole)} ^ set(arrays)
+        require(not missing, "checkpoint", sorted(missing), "does not belong to this version of the run")
+
+        def put(path: Any, old: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            return arrays[leaf_name(path)].astype(old.dtype)
+
+        self.learners = tuple(self._deal(jax.tree_util.tree_map_with_path(put, whole)))
+
+    def iterates(self) -> Iterate:
+        """What each learner returns, stacked; the parts of it that are no arrays are None."""
+        picked = [_pick_part(self.shared, self.outline, part) for part in self.learners]
+        return _join(picked, self.count)
+
+    def fault_names(self) -> list[str]:
+        """Names of the quantities that are watched."""
+        return fault_names(self.learners[0])
+
+    def _deal(self, tree: PyTree) -> list[PyTree]:
+        return [jax.tree.map(lambda x, rows=rows: jnp.asarray(x[rows]), tree) for rows in self.rows]
+
+    def _map(self, run: Callable[[Any], PyTree], parts: Any) -> list[PyTree]:
+        if len(self.rows) == 1:
+            return [run(part) for part in parts]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(run, parts))
+
+
+def _align(problems: Sequence[Problem]) -> tuple[PyTree, PyTree, PyTree]:
+    """Stacked numbers of solver and objective, stacked policy arrays, and what all problems share."""
+    split = [eqx.partition((problem.solver, problem.objective), _is_number) for problem in problems]
+    policies = [eqx.partition(problem.policy, eqx.is_array) for problem in problems]
+    first = problems[0]
+    shared = (split[0][1], first.estimator, first.selection, policies[0][1])
+    for problem, (_, rest), (_, outline) in zip(problems, split, policies, strict=True):
+        alike = eqx.tree_equal((rest, problem.estimator, problem.selection, outline), shared)
+        require(bool(alike), "sweep", problem.seed, "rows may differ in numbers, not in structure")
+    numbers = _stack([numbers for numbers, _ in split])
+    numbers = jax.tree.map(lambda x: x.astype(jnp.result_type(float)), numbers)
+    return numbers, _stack([arrays for arrays, _ in policies]), shared
+
+
+def _keys(problems: Sequence[Problem]) -> PyTree:
+    keys = [streams(problem.seed) for problem in problems]
+    return jnp.stack([jnp.stack([key.training, key.selection]) for key in keys])
+
+
+def _method(shared: PyTree, numbers: PyTree) -> Method:
+    rest, estimator, selection, _ = shared
+    return Method(*eqx.combine(numbers, rest), estimator, selection)
+
+
+@eqx.filter_jit
+def _start_part(shared: PyTree, numbers: PyTree, policies: PyTree, duals: PyTree) -> PyTree:
+    def start(numbers: PyTree, policy: PyTree, dual: PyTree) -> Learner:
+        return Learner.start(_method(shared, numbers), eqx.combine(policy, shared[3]), dual)
+
+    return eqx.filter_vmap(start)(numbers, policies, duals)
+
+
+@eqx.filter_jit
+def _advance_part(
+    shared: PyTree, outline: PyTree, numbers: PyTree, keys: PyTree, learners: PyTree, start: Any, stop: Any
+) -> PyTree:
+    def run(numbers: PyTree, keys: PyTree, learner: PyTree) -> PyTree:
+        moved = advance(_method(shared, numbers), keys, eqx.combine(learner, outline), start, stop)
+        return eqx.filter(moved, eqx.is_array)
+
+    return jax.vmap(run)(numbers, keys, learners)
+
+
+@eqx.filter_jit
+def _pick_part(shared: PyTree, outline: PyTree, learners: PyTree) -> PyTree:
+    def pick(learner: PyTree) -> PyTree:
+        whole = eqx.combine(learner, outline)
+        return eqx.filter(shared[2].pick(whole.kept, whole.state), eqx.is_array)
+
+    return jax.vmap(pick)(learners)
+
+
+def _is_number(leaf: Any) -> bool:
+    return eqx.is_inexact_array(leaf) or (isinstance(leaf, int | float) and not isinstance(leaf, bool))
+
+
+def _stack(trees: list[PyTree]) -> PyTree:
+    return jax.tree.map(lambda *x: np.stack([np.asarray(a) for a in x]), *trees)
+
+
+def _join(parts: list[PyTree], count: int) -> PyTree:
+    return jax.tree.map(lambda *x: np.concatenate([np.asarray(a) for a in x])[:count], *parts)
+
+
+def _named(tree: PyTree) -> list[tuple[str, Any]]:
+    return [(leaf_name(path), leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]]

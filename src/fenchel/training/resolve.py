@@ -1,0 +1,214 @@
+"""From what a user says to a fully resolved problem. All input is checked here, before anything compiles."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import optax
+
+from fenchel.ascent.algorithms import ALGORITHMS, StepSize
+from fenchel.ascent.base import AbstractSolver
+from fenchel.ascent.blocks import PLAIN
+from fenchel.ascent.prox import L1, AbstractProx, Ball, Box, GroupL1, Simplex, SquaredL2
+from fenchel.ascent.schedules import Constant, RobbinsMonro
+from fenchel.ascent.selection import (
+    AbstractSelection,
+    BestIterate,
+    LastIterate,
+    UniformIterate,
+    WeightedIterate,
+)
+from fenchel.envs.base import AbstractEnvironment
+from fenchel.envs.registry import make
+from fenchel.errors import InputError, require, require_choice
+from fenchel.estimators.score import ScoreFunction
+from fenchel.objectives import OBJECTIVES, AbstractObjective
+from fenchel.policies.base import AbstractPolicy
+from fenchel.policies.checks import check_policy
+from fenchel.policies.defaults import default_policy
+from fenchel.policies.registry import make_policy
+from fenchel.training.keys import streams
+from fenchel.training.pilot import pilot_step_size
+from fenchel.training.problem import Problem
+from fenchel.training.settings import Settings
+
+ADAM_STEP = 0.01
+"""Default policy step size with Adam, whose direction has unit scale."""
+
+ADAM = optax.adam(1.0)
+"""A shared constant, so that equal solvers share one compiled program."""
+
+_STEPS = ("policy_step_size", "dual_step_size", "schedule", "offset", "optimizer", "policy_prox")
+_SOLVER_ONLY = (*_STEPS, "dual_min", "dual_max", "order", "fresh_batch", "variance_bound")
+
+EnvironmentLike = str | AbstractEnvironment
+AlgorithmLike = str | AbstractSolver
+PolicyLike = str | AbstractPolicy | None
+ObjectiveLike = str | AbstractObjective | None
+
+
+def resolve(
+    env: EnvironmentLike,
+    algorithm: AlgorithmLike,
+    policy: PolicyLike,
+    objective: ObjectiveLike,
+    settings: Settings,
+    step_sizes: dict[Settings, float] | None = None,
+) -> Problem:
+    """Make every choice that was left open, and check what was chosen.
+
+    Arguments:
+        env: environment, or its name.
+        algorithm: solver, or the name of an algorithm.
+        policy: policy, its name, or None for the one that suits the environment.
+        objective: objective, its name, or None for the one the algorithm is made for.
+        settings: everything else.
+        step_sizes: pilot step sizes already measured, kept for the next call.
+    """
+    world = resolve_environment(env, policy)
+    actor = _policy(policy, world, settings.seed)
+    goal = _objective(objective, algorithm, settings)
+    estimator = ScoreFunction(world, settings.batch_size, settings.control_variate)
+    cache = {} if step_sizes is None else step_sizes
+    solver = _solver(algorithm, settings, lambda: _pilot(cache, actor, goal, estimator, settings))
+    iterations = settings.episodes // (settings.batch_size * solver.batches)
+    require(iterations > 0, "episodes", settings.episodes, "are fewer than one iteration samples")
+    dual = float(goal.best_dual(jnp.zeros(1))) if settings.dual is None else float(settings.dual)
+    selection = _selection(settings, world)
+    return Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
+
+
+def resolve_environment(env: EnvironmentLike, policy: PolicyLike = None) -> AbstractEnvironment:
+    """An environment by name shows the index of its state to a policy with a row per state."""
+    if isinstance(env, str):
+        return make(env, observe="index" if policy in ("tabular", "direct") else "state")
+    if not isinstance(env, AbstractEnvironment):
+        raise InputError("env", env, "must be an environment or the name of one")
+    return env
+
+
+def _policy(policy: PolicyLike, env: AbstractEnvironment, seed: int) -> AbstractPolicy:
+    key = streams(seed).policy
+    if policy is None:
+        return default_policy(env)
+    if isinstance(policy, str):
+        return make_policy(policy, env, key=key)
+    if not isinstance(policy, AbstractPolicy):
+        raise InputError("policy", policy, "must be a policy or the name of one")
+    check_policy(policy, env)
+    return policy
+
+
+def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Settings) -> AbstractObjective:
+    if isinstance(objective, AbstractObjective):
+        settings.require_default(("risk_aversion",), "is a field of the objective object that was given")
+        return objective
+    if objective is None:
+        if not isinstance(algorithm, str):
+            raise InputError("objective", None, "must be given together with a solver object")
+        require_choice("algorithm", algorithm, ALGORITHMS)
+        objective = ALGORITHMS[algorithm].objective
+    require_choice("objective", objective, OBJECTIVES)
+    cls = OBJECTIVES[objective]
+    if not cls.has_dual:
+        settings.require_default(("risk_aversion",), f"has no effect on the objective {objective}")
+        return cls()
+    return cls(risk_aversion=settings.risk_aversion)  # type: ignore[call-arg]
+
+
+def _solver(algorithm: AlgorithmLike, settings: Settings, pilot: Any) -> AbstractSolver:
+    if not isinstance(algorithm, str):
+        if not isinstance(algorithm, AbstractSolver):
+            raise InputError("algorithm", algorithm, "must be a solver or the name of an algorithm")
+        settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
+        return algorithm
+    require_choice("algorithm", algorithm, ALGORITHMS)
+    options = _options(algorithm, settings)
+    step = pilot() if settings.policy_step_size is None else settings.policy_step_size
+    return ALGORITHMS[algorithm].build(_schedule(step, settings), **options)
+
+
+def _options(algorithm: str, settings: Settings) -> dict[str, Any]:
+    """Arguments of the algorithm that the settings ask for; a setting it does not have is refused."""
+    why = f"is no setting of {algorithm}"
+    if algorithm == "tamar":
+        block = ("optimizer", "policy_prox", "dual_min", "dual_max", "order", "fresh_batch")
+        settings.require_default(block, why)
+        risk = {"risk_aversion": settings.risk_aversion, "variance_bound": settings.variance_bound}
+        return {**risk, **_dual_step(settings)}
+    settings.require_default(("variance_bound",), f"{why}; tamar has it")
+    options: dict[str, Any] = {"policy_optimizer": ADAM if settings.optimizer == "adam" else PLAIN}
+    options["policy_prox"] = _prox(settings)
+    if algorithm == "pg":
+        settings.require_default(("dual_step_size", "dual_min", "dual_max", "order", "fresh_batch"), why)
+        return options
+    if algorithm == "bsg":
+        options["order"] = settings.order or "cyclic"
+    else:
+        settings.require_default(("order",), f"{why}; bsg has it")
+    if algorithm in ("rcpg", "sbmd"):
+        settings.require_default(("fresh_batch",), f"{why}: only one block moves")
+    else:
+        options["fresh_batch"] = settings.fresh_batch
+    return {**options, "dual_prox": _dual_box(settings), **_dual_step(settings)}
+
+
+def _dual_step(settings: Settings) -> dict[str, StepSize]:
+    if settings.dual_step_size is None:
+        return {}
+    return {"dual_step_size": _schedule(settings.dual_step_size, settings)}
+
+
+def _schedule(value: float, settings: Settings) -> StepSize:
+    if settings.schedule == "constant":
+        settings.require_default(("offset", "exponent"), "belongs to schedule 'robbins-monro'")
+        return Constant(value)
+    offset = settings.offset or max(1.0, settings.episodes / settings.batch_size / 10)
+    return RobbinsMonro(value, offset, settings.exponent)
+
+
+def _prox(settings: Settings) -> AbstractProx | None:
+    kinds: dict[str, type[AbstractProx]] = {"l1": L1, "group-l1": GroupL1, "squared-l2": SquaredL2}
+    if settings.policy_prox is None:
+        settings.require_default(("prox_strength",), "belongs to policy_prox, which is not set")
+        return None
+    if settings.policy_prox == "simplex":
+        return Simplex()
+    if settings.policy_prox == "ball":
+        return Ball(settings.prox_strength)
+    return kinds[settings.policy_prox](settings.prox_strength)  # type: ignore[call-arg]
+
+
+def _dual_box(settings: Settings) -> AbstractProx | None:
+    if settings.dual_min is None and settings.dual_max is None:
+        return None
+    low = float("-inf") if settings.dual_min is None else settings.dual_min
+    return Box(low, float("inf") if settings.dual_max is None else settings.dual_max)
+
+
+def _selection(settings: Settings, env: AbstractEnvironment) -> AbstractSelection:
+    if settings.output != "best":
+        settings.require_default(("validation_every", "validation_episodes"), "belongs to output 'best'")
+    if settings.output != "weighted":
+        settings.require_default(("smoothness",), "belongs to output 'weighted'")
+    if settings.output == "best":
+        return BestIterate(ScoreFunction(env, settings.validation_episodes), settings.validation_every)
+    if settings.output == "weighted":
+        return WeightedIterate(settings.smoothness)
+    return UniformIterate() if settings.output == "uniform" else LastIterate()
+
+
+def _pilot(
+    cache: dict[Settings, float],
+    policy: AbstractPolicy,
+    objective: AbstractObjective,
+    estimator: ScoreFunction,
+    settings: Settings,
+) -> float:
+    """The pilot's step size; it does not depend on the seed, so that seeds stay comparable."""
+    if settings.optimizer == "adam":
+        return ADAM_STEP
+    about = replace(Settings(), risk_aversion=settings.risk_aversion, batch_size=settings.batch_size)
+    if about not in cache:
+        cache[about] = pilot_step_size(streams(0).evaluation, policy, objective, estimator)
+    return cache[about]

@@ -1,0 +1,99 @@
+"""What a run returns."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fenchel.envs.base import AbstractEnvironment
+from fenchel.objectives.base import AbstractObjective
+from fenchel.policies.base import AbstractPolicy
+from fenchel.training.evaluate import Evaluation, evaluate, sample_returns
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """The outcome of one run.
+
+    Arguments:
+        policy: the policy that was learned.
+        dual: the dual y that came with it; None for an objective without one.
+        status: "done", "diverged", "interrupted" or "stopped" (by a callback).
+        fault: what became non-finite, and when; None while all is well.
+        metrics: arrays over records: iteration, episodes, mean, std (of the returns since the last), dual.
+        provenance: configuration, its fingerprint, versions.
+        episodes: how many were played.
+        seconds: run time, compilation excluded.
+        compile_seconds: time to compile the program or to find it in a cache.
+    """
+
+    policy: AbstractPolicy
+    dual: float | None
+    status: str
+    fault: str | None
+    metrics: dict[str, np.ndarray[Any, Any]]
+    provenance: dict[str, Any]
+    episodes: int
+    seconds: float
+    compile_seconds: float
+    env: AbstractEnvironment = field(repr=False)
+    objective: AbstractObjective = field(repr=False)
+    directory: Path | None = None
+
+    def evaluate(
+        self, episodes: int = 100_000, *, seed: int = 0, objective: AbstractObjective | None = None
+    ) -> Evaluation:
+        """Statistics of fresh episodes under the policy that was learned."""
+        goal = self.objective if objective is None else objective
+        return evaluate(self.env, self.policy, goal, episodes=episodes, seed=seed)
+
+    def returns(self, episodes: int = 100_000, *, seed: int = 0) -> np.ndarray[Any, Any]:
+        """Returns of fresh episodes."""
+        return sample_returns(self.env, self.policy, episodes=episodes, seed=seed)
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """The outcomes of many runs, a row each.
+
+    Arguments:
+        settings: what each row was run with, where rows differ.
+        rows: the results.
+        metrics: as in `TrainResult`, with a second axis of rows.
+        seconds: run time of all rows together, compilation excluded.
+    """
+
+    settings: list[dict[str, Any]]
+    rows: list[TrainResult]
+    metrics: dict[str, np.ndarray[Any, Any]]
+    episodes: int
+    seconds: float
+    compile_seconds: float
+    status: str
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> TrainResult:
+        return self.rows[index]
+
+    def evaluate(self, episodes: int = 100_000, *, seed: int = 0) -> list[dict[str, Any]]:
+        """A table: settings, status and statistics of every row."""
+        return [
+            {
+                **setting,
+                "status": row.status,
+                "fault": row.fault,
+                **row.evaluate(episodes, seed=seed).asdict(),
+            }
+            for setting, row in zip(self.settings, self.rows, strict=True)
+        ]
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was asked to stop, by Ctrl-C or SIGTERM; `result` holds what it had, `directory` what was saved."""
+
+    def __init__(self, result: TrainResult | SweepResult):
+        self.result = result
+        super().__init__("interrupted")

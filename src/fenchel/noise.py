@@ -34,4 +34,5 @@ def _bits(key: Key[Array, ""], shape: tuple[int, ...]) -> UInt32[Array, "..."]:
     if str(jax.random.key_impl(key)) != "threefry2x32":
         return jax.random.bits(key, shape, jnp.uint32)
     counts = jax.lax.iota(jnp.uint32, prod(shape))
-    return threefry_2x32(jax.random.key_data(key), counts).reshape(shape)
+    numbers: UInt32[Array, "..."] = threefry_2x32(jax.random.key_data(key), counts)
+    return numbers.reshape(shape)

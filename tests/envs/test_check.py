@@ -158,6 +158,12 @@ class OtherPrecision(Walk):
         return gymnasium.spaces.Box(-np.inf, np.inf, (2,), dtype=np.float32)
 
 
+class OtherKind(Walk):
+    @property
+    def observation_space(self):
+        return gymnasium.spaces.Box(-9, 9, (2,), dtype=np.int32)
+
+
 class NoSpace(Walk):
     @property
     def action_space(self):
@@ -200,7 +206,7 @@ BROKEN = [
     ("step", Branching()),
     ("observation", NarrowSpace()),
     ("observation", OtherShape()),
-    ("observation", OtherPrecision()),
+    ("observation", OtherKind()),
     ("observation", replaced(observation=lambda place, step: place[:1])),
     ("observation", replaced(observation=lambda place, step: place + jnp.where(step > 3, jnp.inf, 0))),
     ("action_space", NoSpace()),
@@ -216,6 +222,10 @@ BROKEN = [
 
 def test_a_correct_walk():
     check_env(Walk())
+
+
+def test_precision_is_jax_s_to_choose():
+    check_env(OtherPrecision())
 
 
 def test_what_follows_an_end_is_ignored():

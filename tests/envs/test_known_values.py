@@ -97,12 +97,13 @@ def test_rewards_telescope(invest_base):
         assert totals["log"] == pytest.approx(log(totals["growth"]))
 
 
-def test_five_fifths_of_the_initial_cash_can_be_invested():
-    """Rounding must not decide whether the last fifth is affordable."""
-    env = Portfolio(liquid_rate=1.0, invest_base="initial", maturity=6, default_probability=1.0, horizon=12)
-    noise_steps = np.tile([0.5, 0.0], (12, 1))
-    _, observations, _ = play(env, np.array([0.5, 0.0]), noise_steps, np.ones(12, np.int32))
-    np.testing.assert_allclose(observations[:6, 0], [1, 0.8, 0.6, 0.4, 0.2, 0], atol=1e-12)
+def test_nine_ninths_of_the_initial_cash_can_be_invested():
+    """Eight subtractions leave less than a ninth by rounding, which must not make the last one too dear."""
+    env = Portfolio(invest_fraction=1 / 9, liquid_rate=1.0, invest_base="initial", maturity=10, horizon=11)
+    noise_steps = np.full((11, 2), 0.5)
+    _, observations, _ = play(env, np.full(2, 0.5), noise_steps, np.ones(11, np.int32))
+    np.testing.assert_allclose(observations[:10, 0], np.arange(9, -1, -1) / 9, atol=1e-12)
+    assert np.all(observations >= env.observation_space.low)
 
 
 def test_ruin_is_finite():

@@ -1,5 +1,7 @@
 """Discrete policies: probabilities, sampling, and derivatives of the log-probability."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,7 +15,7 @@ from fenchel.errors import InputError
 from fenchel.policies import DirectTabular, LinearSoftmax, MLPSoftmax, Network, Raw, Tabular
 from fenchel.policies.categorical import _log_prob
 
-logits = st.lists(st.floats(-30, 30), min_size=1, max_size=4)
+logits = st.sampled_from([1, 3]).flatmap(lambda n: st.lists(st.floats(-30, 30), min_size=n, max_size=n))
 
 
 def plain_log_prob(epsilon, values, action):
@@ -21,6 +23,16 @@ def plain_log_prob(epsilon, values, action):
     weights = jnp.concatenate([jnp.ones(1), jnp.exp(values)])
     soft = weights / jnp.sum(weights)
     return jnp.log(epsilon + (1 - soft.shape[0] * epsilon) * soft[action])
+
+
+@partial(jax.jit, static_argnums=0)
+def two_derivatives(epsilon, values, action):
+    """Value, gradient and Hessian of the library's function and of the definition."""
+    derivatives = (lambda f: f, jax.grad, jax.hessian)
+    return [
+        [derive(partial(function, epsilon))(values, action) for derive in derivatives]
+        for function in (_log_prob, plain_log_prob)
+    ]
 
 
 def network(outputs, inputs=2):
@@ -40,7 +52,7 @@ def policies(actions, epsilon):
     ]
 
 
-CASES = [case for actions in (2, 3, 5) for epsilon in (0.0, 0.05) for case in policies(actions, epsilon)]
+CASES = [case for actions in (2, 4) for epsilon in (0.0, 0.05) for case in policies(actions, epsilon)]
 DIRECT = DirectTabular(jnp.array([[0.5, 0.5, 0.0], [0.2, 0.5, 0.3], [0.0, 1.0, 0.0]]))
 ALL = [*CASES, *((DIRECT, jnp.array(s)) for s in range(3))]
 
@@ -68,26 +80,25 @@ def test_frequencies(policy, observation):
     assert actions.dtype == jnp.int32
 
 
+def log_probs(policy, observation):
+    """Those of all actions."""
+    actions = jnp.arange(policy.probabilities(observation).size)
+    return jax.vmap(policy.log_prob, (None, 0))(observation, actions)
+
+
 @pytest.mark.parametrize(("policy", "observation"), CASES)
 def test_gradient_against_finite_differences(policy, observation):
-    params, rest = eqx.partition(policy, eqx.is_inexact_array)
-    for action in range(policy.probabilities(observation).size):
-
-        def score(params, action=action):
-            return eqx.combine(params, rest).log_prob(observation, jnp.array(action))
-
-        check_grads(score, (params,), order=2, modes=("fwd", "rev"), rtol=1e-5, atol=1e-6)
+    check_grads(jax.jit(lambda p: log_probs(p, observation)), (policy,), order=1, rtol=1e-5, atol=1e-6)
 
 
-@given(values=logits, data=st.data(), epsilon=st.sampled_from([0.0, 0.01, 0.19]))
+@given(values=logits, data=st.data(), epsilon=st.sampled_from([0.0, 0.19]))
 @settings(max_examples=60, deadline=None)
 def test_custom_derivatives_equal_plain_ones(values, data, epsilon):
     values = jnp.array(values)
     action = jnp.array(data.draw(st.integers(0, values.size)))
-    for derivative in (lambda f: f, jax.grad, jax.hessian):
-        ours = derivative(lambda z: _log_prob(epsilon, z, action))(values)
-        plain = derivative(lambda z: plain_log_prob(epsilon, z, action))(values)
-        np.testing.assert_allclose(ours, plain, rtol=1e-9, atol=1e-9)
+    ours, plain = two_derivatives(epsilon, values, action)
+    for one, other in zip(ours, plain, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -147,17 +158,13 @@ def test_direct_zero_probability_is_finite():
     assert not slope.table.any()
 
 
-def test_score_has_mean_zero():
+@pytest.mark.parametrize(("policy", "observation"), CASES)
+def test_score_has_mean_zero(policy, observation):
     """Σ_a π(a|s) ∇ log π(a|s) = 0."""
-    for policy, observation in CASES:
-        chances = policy.probabilities(observation)
-        scores = [
-            jax.grad(lambda p, o=observation, a=a: p.log_prob(o, jnp.array(a)))(policy)
-            for a in range(chances.size)
-        ]
-        for leaves in zip(*map(jax.tree.leaves, scores), strict=True):
-            total = sum(chance * leaf for chance, leaf in zip(chances, leaves, strict=True))
-            np.testing.assert_allclose(total, 0, atol=1e-14)
+    chances = policy.probabilities(observation)
+    scores = jax.jit(jax.grad(lambda p: chances @ log_probs(p, observation)))(policy)
+    for leaf in jax.tree.leaves(scores):
+        np.testing.assert_allclose(leaf, 0, atol=1e-14)
 
 
 def test_unused_log_prob_costs_nothing():

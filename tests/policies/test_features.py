@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jax.test_util import check_grads
 
 from fenchel.errors import InputError
 from fenchel.policies import RBF, AbstractFeatures, Bias, OneHot, Raw, Scaled, tamar2014
@@ -57,7 +58,7 @@ def test_narrow_bumps_survive_between_centres():
 
 def test_normalised_rbf_is_differentiable_in_the_state():
     state = jnp.array([0.5, 7.0, 0.2])
-    jax.test_util.check_grads(RBF(CENTRES, WIDTHS), (state,), order=2, rtol=1e-5, atol=1e-6)
+    check_grads(jax.jit(RBF(CENTRES, WIDTHS)), (state,), order=1, rtol=1e-5, atol=1e-6)
 
 
 def test_tamar_grid():

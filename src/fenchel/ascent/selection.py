@@ -1,19 +1,30 @@
 """Which iterate a run returns; kept on the way, so that no history is stored."""
 
 from abc import abstractmethod
-from typing import final
+from typing import NamedTuple, final
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from fenchel.ascent.base import AbstractSolver, SolverState
+from fenchel.ascent.base import SolverState
 from fenchel.ascent.blocks import Iterate, select
 from fenchel.errors import require_count, require_positive
 from fenchel.estimators.base import AbstractEstimator
 from fenchel.noise import uniforms
 from fenchel.objectives.base import AbstractObjective
+
+
+class Passage(NamedTuple):
+    """One step as a selection sees it; `key` is the run's own and the same in every step."""
+
+    key: Key[Array, ""]
+    iteration: Int[Array, ""]
+    before: SolverState
+    after: SolverState
+    step_sizes: Float[Array, " b"]
+    objective: AbstractObjective
 
 
 class AbstractSelection(eqx.Module):
@@ -24,16 +35,8 @@ class AbstractSelection(eqx.Module):
         """What is kept before the first step."""
 
     @abstractmethod
-    def update(
-        self,
-        key: Key[Array, ""],
-        iteration: Int[Array, ""],
-        kept: PyTree,
-        moved: tuple[SolverState, SolverState],
-        solver: AbstractSolver,
-        objective: AbstractObjective,
-    ) -> PyTree:
-        """What is kept after a step that moved the state from one to the other; `key` is the run's own."""
+    def update(self, kept: PyTree, passage: Passage) -> PyTree:
+        """What is kept after a step."""
 
     @abstractmethod
     def pick(self, kept: PyTree, last: SolverState) -> Iterate:
@@ -48,9 +51,9 @@ class LastIterate(AbstractSelection):
         """Nothing."""
         return None
 
-    def update(self, key, iteration, kept, moved, solver, objective):  # type: ignore[no-untyped-def]
+    def update(self, kept: PyTree, passage: Passage) -> PyTree:
         """Nothing."""
-        return None
+        return kept
 
     def pick(self, kept: PyTree, last: SolverState) -> Iterate:
         """The last one."""
@@ -61,7 +64,7 @@ class _AbstractDraw(AbstractSelection):
     """One of x₁ … x_N, with probability proportional to a weight: a reservoir of one."""
 
     @abstractmethod
-    def weight(self, iteration: Int[Array, ""], solver: AbstractSolver) -> Float[Array, ""]:
+    def weight(self, step_sizes: Float[Array, " b"]) -> Float[Array, ""]:
         """Unnormalised Pr(z = t)."""
 
     def init(self, state: SolverState) -> PyTree:
@@ -69,20 +72,12 @@ class _AbstractDraw(AbstractSelection):
         arrays = eqx.filter(Iterate(state.policy, state.dual), eqx.is_array)
         return arrays, jnp.zeros_like(state.dual)
 
-    def update(
-        self,
-        key: Key[Array, ""],
-        iteration: Int[Array, ""],
-        kept: PyTree,
-        moved: tuple[SolverState, SolverState],
-        solver: AbstractSolver,
-        objective: AbstractObjective,
-    ) -> PyTree:
+    def update(self, kept: PyTree, passage: Passage) -> PyTree:
         """Take x_t, the iterate before its step, with probability w_t / (w_1 + … + w_t)."""
-        weight = jnp.maximum(self.weight(iteration, solver), 0)
+        weight = jnp.maximum(self.weight(passage.step_sizes), 0)
         total = kept[1] + weight
-        take = uniforms(jax.random.fold_in(key, iteration), ()) * total < weight
-        candidate = eqx.filter(Iterate(moved[0].policy, moved[0].dual), eqx.is_array)
+        take = uniforms(jax.random.fold_in(passage.key, passage.iteration), ()) * total < weight
+        candidate = eqx.filter(Iterate(passage.before.policy, passage.before.dual), eqx.is_array)
         return select(take, candidate, kept[0]), total
 
     def pick(self, kept: PyTree, last: SolverState) -> Iterate:
@@ -95,7 +90,7 @@ class _AbstractDraw(AbstractSelection):
 class UniformIterate(_AbstractDraw):
     """Option II: an iterate drawn uniformly."""
 
-    def weight(self, iteration: Int[Array, ""], solver: AbstractSolver) -> Float[Array, ""]:
+    def weight(self, step_sizes: Float[Array, " b"]) -> Float[Array, ""]:
         """One."""
         return jnp.ones(())
 
@@ -114,10 +109,9 @@ class WeightedIterate(_AbstractDraw):
         if isinstance(self.smoothness, int | float):
             require_positive("smoothness", self.smoothness)
 
-    def weight(self, iteration: Int[Array, ""], solver: AbstractSolver) -> Float[Array, ""]:
+    def weight(self, step_sizes: Float[Array, " b"]) -> Float[Array, ""]:
         """β_t^min − (L/2)(β_t^max)²."""
-        steps = solver.step_sizes(iteration)
-        return jnp.min(steps) - self.smoothness / 2 * jnp.max(steps) ** 2
+        return jnp.min(step_sizes) - self.smoothness / 2 * jnp.max(step_sizes) ** 2
 
 
 @final
@@ -140,24 +134,17 @@ class BestIterate(AbstractSelection):
         arrays = eqx.filter(Iterate(state.policy, state.dual), eqx.is_array)
         return arrays, jnp.full_like(state.dual, -jnp.inf)
 
-    def update(
-        self,
-        key: Key[Array, ""],
-        iteration: Int[Array, ""],
-        kept: PyTree,
-        moved: tuple[SolverState, SolverState],
-        solver: AbstractSolver,
-        objective: AbstractObjective,
-    ) -> PyTree:
+    def update(self, kept: PyTree, passage: Passage) -> PyTree:
         """Every so many steps, keep the new iterate if it does better."""
-        candidate = eqx.filter(Iterate(moved[1].policy, moved[1].dual), eqx.is_array)
+        policy = passage.after.policy
+        candidate = eqx.filter(Iterate(policy, passage.after.dual), eqx.is_array)
 
         def look() -> PyTree:
-            noise = self.estimator.draw(key, moved[1].policy)
-            value = objective.value(self.estimator.sample(noise, moved[1].policy).returns)
+            noise = self.estimator.draw(passage.key, policy)
+            value = passage.objective.value(self.estimator.sample(noise, policy).returns)
             return select(value > kept[1], (candidate, value), kept)
 
-        return jax.lax.cond((iteration + 1) % self.every == 0, look, lambda: kept)
+        return jax.lax.cond((passage.iteration + 1) % self.every == 0, look, lambda: kept)
 
     def pick(self, kept: PyTree, last: SolverState) -> Iterate:
         """The best one; the last where none was looked at."""

@@ -59,7 +59,7 @@ class AbstractEnvironment(eqx.Module):
 
     @property
     def feature_grid(self) -> tuple[tuple[float, ...], ...] | None:
-        """Centres for radial features of the observation, per dimension; None where no grid suggests itself."""
+        """Centres for radial features of the observation, per dimension, where some suggest themselves."""
         return None
 
     @property

@@ -158,8 +158,9 @@ def _check_played(env: AbstractEnvironment, first: Any, seen: TimeStep, indices:
 
 
 def _check_inside(space: gymnasium.Space[Any], observations: Any) -> None:
+    """Of the same kind of number is enough: precision is JAX's to choose."""
     for observation in observations:
-        inside = bool(np.all(np.isfinite(observation))) and space.contains(observation)
+        inside = bool(np.all(np.isfinite(observation))) and space.contains(observation.astype(space.dtype))
         require(inside, "observation", observation.tolist(), f"must be finite and lie in {space}")
 
 

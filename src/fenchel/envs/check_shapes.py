@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PyTree
 
 from fenchel.envs.base import AbstractEnvironment, TimeStep
@@ -59,8 +60,9 @@ def _check_observation(env: AbstractEnvironment, observation: Any) -> None:
     remedy = f"must have the shape of observation_space, {space.shape}"
     require(observation.shape == space.shape, "observation", _describe(observation), remedy)
     if isinstance(space, gymnasium.spaces.Box):
-        remedy = f"must have the dtype of observation_space, {space.dtype}; JAX's is jnp.result_type(float)"
-        require(observation.dtype == space.dtype, "observation", _describe(observation), remedy)
+        kind = jnp.floating if np.issubdtype(space.dtype, np.floating) else jnp.integer
+        remedy = f"must have numbers of the kind of observation_space, {space.dtype}"
+        require(jnp.issubdtype(observation.dtype, kind), "observation", _describe(observation), remedy)
     else:
         integer = jnp.issubdtype(observation.dtype, jnp.integer)
         require(integer, "observation", _describe(observation), f"must be an integer to lie in {space}")

@@ -87,7 +87,7 @@ class AbstractPriceTree(AbstractUniformEnvironment):
 
     @property
     def feature_grid(self) -> tuple[tuple[float, ...], ...]:
-        """Prices up to 2.24 times the start, four times of the horizon: the grid of `tamar2014`, in proportion."""
+        """Eight prices up to 2.24 times the start and four times: the grid of `tamar2014`, in proportion."""
         prices = tuple(0.32 * i * self.start for i in range(8))
         return prices, tuple(0.3 * i * self.horizon for i in range(4))
 

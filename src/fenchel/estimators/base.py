@@ -13,8 +13,6 @@ from fenchel.policies.base import AbstractPolicy
 class AbstractEstimator(eqx.Module):
     """Samples batches of episodes, and turns them into an ascent direction for the policy."""
 
-    batch_size: eqx.AbstractVar[int]
-
     @abstractmethod
     def draw(self, key: Key[Array, ""], policy: AbstractPolicy) -> PyTree:
         """The noise of one batch; it may depend on the kind of policy, not on its parameters."""

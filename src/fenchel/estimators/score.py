@@ -40,7 +40,7 @@ class ScoreFunction(AbstractEstimator):
             raise InputError(
                 "control_variate",
                 self.control_variate,
-                "leaves one episode out, so it needs batch_size of at least 2; use 'none' for single episodes",
+                "leaves one episode out, so it needs a batch_size of at least 2; or use 'none'",
             )
 
     def draw(self, key: Key[Array, ""], policy: AbstractPolicy) -> RolloutNoise:
@@ -63,7 +63,7 @@ class ScoreFunction(AbstractEstimator):
         return weighted_score(policy, episodes, advantage)
 
     def advantage(self, weights: Float[Array, " m"], alive: Bool[Array, "T m"]) -> Float[Array, "T m"]:
-        """w − b_k, zero where an episode had no k-th step."""
+        """Weight minus baseline, w − b_k; zero where an episode had no k-th step."""
         if self.control_variate == "none":
             baseline = jnp.zeros_like(weights)[None]
         elif self.control_variate == "batch":
@@ -85,4 +85,5 @@ def weighted_score(
         log_prob = jax.vmap(jax.vmap(policy.log_prob))(episodes.observations, episodes.actions)
         return jnp.sum(advantage * log_prob) / advantage.shape[1]
 
-    return eqx.filter_grad(total)(policy)
+    slope: AbstractPolicy = eqx.filter_grad(total)(policy)
+    return slope

@@ -3,11 +3,12 @@
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.categorical import AbstractCategorical, AbstractDiscrete
 from fenchel.policies.checks import HasSpaces, check_policy
-from fenchel.policies.features import RBF, AbstractFeatures, Bias, OneHot, Raw, Scaled, tamar2014
+from fenchel.policies.features import AbstractFeatures, Bias, OneHot, Raw, Scaled
 from fenchel.policies.gaussian import AbstractGaussian, LinearGaussian, MLPGaussian
 from fenchel.policies.grids import FEATURES, make_features
 from fenchel.policies.linear import LinearSoftmax
 from fenchel.policies.mlp import MLPSoftmax, Network
+from fenchel.policies.rbf import RBF, tamar2014
 from fenchel.policies.registry import POLICIES, make_policy
 from fenchel.policies.tabular import DirectTabular, Tabular
 

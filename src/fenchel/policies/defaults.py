@@ -1,15 +1,26 @@
 """The policy that suits an environment when none is named."""
 
+from typing import Protocol
+
 import gymnasium
 
-from fenchel.envs.base import AbstractEnvironment
 from fenchel.policies.base import AbstractPolicy
+from fenchel.policies.checks import HasSpaces
 from fenchel.policies.registry import make_policy
 
 
-def default_policy(env: AbstractEnvironment) -> AbstractPolicy:
-    """A row per state where the state is an index; linear over radial bumps where the environment names a
-    grid for them; linear over the scaled observation elsewhere.
+class HasFeatureGrid(HasSpaces, Protocol):
+    """What a default policy is made from: an environment of fenchel, or whatever looks like one."""
+
+    @property
+    def feature_grid(self) -> tuple[tuple[float, ...], ...] | None:
+        """Centres for radial features of the observation, per dimension, where some suggest themselves."""
+
+
+def default_policy(env: HasFeatureGrid) -> AbstractPolicy:
+    """A row per state where the state is an index, else linear.
+
+    The features are radial bumps where the environment names a grid for them, else the scaled observation.
 
     >>> from fenchel.envs import make
     >>> default_policy(make("option", observe="index")).table.shape

@@ -9,7 +9,8 @@ import numpy as np
 
 from fenchel.errors import InputError, require, require_choice, require_count
 from fenchel.policies.checks import HasSpaces, require_space
-from fenchel.policies.features import RBF, AbstractFeatures, OneHot, Raw, Scaled, tamar2014
+from fenchel.policies.features import AbstractFeatures, OneHot, Raw, Scaled
+from fenchel.policies.rbf import RBF, tamar2014
 
 MOST_GRID_DIMENSIONS = 4
 """A product grid grows like the power of its dimension; five centres in five dimensions are 3125 features."""

@@ -35,8 +35,9 @@ def build(description: Any) -> Any:
 
 
 def _object(description: dict[str, Any]) -> Any:
-    if description == _plain():
-        return PLAIN
+    for known, optimizer in _optimizers():
+        if description == known:
+            return optimizer
     name = description["type"]
     cls = classes().get(name) if isinstance(name, str) else None
     if cls is None:
@@ -128,8 +129,9 @@ _MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @functools.cache
-def _plain() -> Any:
-    """The gradient step that solvers have by default: a function, but one that fenchel knows."""
+def _optimizers() -> list[tuple[Any, Any]]:
+    """The transformations that settings can name: functions, but ones that fenchel itself defines."""
     from fenchel.training.config import describe
+    from fenchel.training.resolve import ADAM
 
-    return describe(PLAIN)
+    return [(describe(optimizer), optimizer) for optimizer in (PLAIN, ADAM)]

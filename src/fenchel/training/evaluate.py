@@ -117,4 +117,5 @@ def _play(
         noise = draw_rollout(jax.random.fold_in(key, batch), env, policy, BATCH)
         return rollout(env, policy, noise).returns
 
-    return jax.lax.map(one, batches).ravel()
+    returns: Float[Array, "n batch"] = jax.lax.map(one, batches)
+    return returns.ravel()

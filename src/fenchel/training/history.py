@@ -7,7 +7,7 @@ import numpy as np
 from fenchel.training.learner import Learner
 from fenchel.training.parts import Arrays, Parts
 
-FIELDS = ("mean", "std", "dual")
+FIELDS = ("iteration", "mean", "std", "dual")
 
 
 class History:
@@ -23,18 +23,15 @@ class History:
         """The next iteration with a record."""
         return next(mark for mark in self.marks if mark > iteration)
 
-    def add(self, parts: Parts) -> None:
+    def add(self, iteration: int, parts: Parts) -> None:
         """Record what happened since the last record."""
-        self.rows.append(latest(parts))
+        self.rows.append({"iteration": np.asarray(iteration, np.int64), **latest(parts)})
         parts.reset_tallies()
 
     def metrics(self) -> Arrays:
         """Arrays of (records, learners); episodes and iteration are of (records,)."""
-        iteration = np.asarray(self.marks[: len(self.rows)], np.int64)
-        columns: Arrays = {"iteration": iteration, "episodes": iteration * self.per_iteration}
-        for field in FIELDS:
-            columns[field] = np.asarray([row[field] for row in self.rows])
-        return columns
+        columns = {field: np.asarray([row[field] for row in self.rows]) for field in FIELDS}
+        return {**columns, "episodes": columns["iteration"] * self.per_iteration}
 
     def restore(self, metrics: Arrays) -> None:
         """Put back what `metrics` gave."""

@@ -67,7 +67,7 @@ def _differences(path: str, old: Any, new: Any) -> list[str]:
 
 def _each(path: str, names: list[str], old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     prefix = f"{path}." if path else ""
-    pairs = [(f"{prefix}{name}", old.get(name, _Absent), new.get(name, _Absent)) for name in names]
+    pairs = [(f"{prefix}{_one_line(name)}", old.get(name, _Absent), new.get(name, _Absent)) for name in names]
     return [line for pair in pairs for line in _differences(*pair)]
 
 
@@ -76,7 +76,14 @@ def _indexed(values: list[Any]) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    return "(absent)" if value is _Absent else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    if value is _Absent:
+        return "(absent)"
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(value, sort_keys=True)
+
+
+def _one_line(name: str) -> str:
+    return name if name.isprintable() else json.dumps(name)
 
 
 def _short(value: Any) -> str:

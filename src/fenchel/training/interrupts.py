@@ -28,7 +28,7 @@ def deferred() -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return
-    before: dict[int, Any] = {}
+    before: dict[signal.Signals, Any] = {}
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             before[number] = signal.signal(number, interrupts.handle)

@@ -9,12 +9,16 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fenchel.ascent.base import AbstractSolver, SolverState
 from fenchel.ascent.blocks import leaf_name, select
-from fenchel.ascent.selection import AbstractSelection
+from fenchel.ascent.selection import AbstractSelection, Passage
 from fenchel.estimators.base import AbstractEstimator
 from fenchel.objectives.base import AbstractObjective
 
 NOISE_BUDGET = 2**17
 """Numbers of noise drawn at once: half of a second-level cache."""
+
+
+MOST_AT_ONCE = 1024
+"""Iterations whose noise is drawn at once, however little each of them needs."""
 
 
 class Method(eqx.Module):
@@ -76,7 +80,7 @@ def fault_names(learner: Learner) -> list[str]:
 def advance(
     method: Method, keys: Key[Array, " 2"], learner: Learner, start: Int[Array, ""], stop: Int[Array, ""]
 ) -> Learner:
-    """Run iterations start … stop − 1. Their noise depends on the iteration only, not on where a chunk ends."""
+    """Run iterations start … stop − 1; their noise depends on the iteration, not on where a chunk ends."""
     training, selecting = keys
 
     def draw(iteration: Int[Array, ""]) -> PyTree:
@@ -110,15 +114,15 @@ def _step(
 ) -> Learner:
     """One iteration; a step that leads to a non-finite value is not taken, nor any after it."""
     state, info = method.solver.step(noise, iteration, learner.state, method.estimator, method.objective)
-    kept = method.selection.update(
-        key, iteration, learner.kept, (learner.state, state), method.solver, method.objective
-    )
+    steps = method.solver.step_sizes(iteration)
+    passage = Passage(key, iteration, learner.state, state, steps, method.objective)
+    kept = method.selection.update(learner.kept, passage)
     fault = _first_fault(info.returns, state)
     running = learner.fault < 0
     new = Learner(state, kept, learner.tally.add(info.returns), learner.fault, learner.stopped)
     arrays, static = eqx.partition(learner, eqx.is_array)
     chosen = eqx.combine(select(running & (fault < 0), eqx.filter(new, eqx.is_array), arrays), static)
-    return eqx.tree_at(
+    judged: Learner = eqx.tree_at(
         lambda x: (x.fault, x.stopped),
         chosen,
         (
@@ -126,6 +130,7 @@ def _step(
             jnp.where(running & (fault >= 0), iteration, learner.stopped),
         ),
     )
+    return judged
 
 
 def _first_fault(returns: Float[Array, " m"], state: SolverState) -> Int[Array, ""]:
@@ -140,5 +145,5 @@ def _watched(state: SolverState) -> PyTree:
 
 def _block_size(draw: Any) -> int:
     shapes = jax.tree.leaves(jax.eval_shape(draw, jnp.zeros((), jnp.int32)))
-    numbers = sum(shape.size for shape in shapes)
-    return max(1, min(1024, NOISE_BUDGET // max(1, numbers)))
+    numbers: int = sum(shape.size for shape in shapes)
+    return max(1, min(MOST_AT_ONCE, NOISE_BUDGET // max(1, numbers)))

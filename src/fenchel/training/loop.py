@@ -79,13 +79,14 @@ class Loop:
         self.save()
 
     def _settle(self, asked: interrupts.Interrupts, pace: float) -> None:
-        if asked.requested:
+        if asked.requested and self.iteration < self.problems[0].iterations:
             self.status = "interrupted"
         elif np.all(self.faults() >= 0):
             self.status = "diverged"
         elif self.callbacks:
             snapshot = self._snapshot(pace)
-            if any([callback(snapshot) for callback in self.callbacks]):
+            answers = [callback(snapshot) for callback in self.callbacks]
+            if any(answers):
                 self.status = "stopped"
 
     def faults(self) -> np.ndarray[Any, Any]:
@@ -110,14 +111,14 @@ class Loop:
         self.history.restore(_within("metrics.", arrays))
 
     def _record(self) -> None:
-        self.history.add(self.parts)
+        self.history.add(self.iteration, self.parts)
         if self.store is not None:
             self.store.write_metrics(_lines(self.history.metrics()))
 
     def _snapshot(self, pace: float) -> Snapshot:
         now = latest(self.parts)
         if np.all(np.isnan(now["mean"])) and self.history.rows:
-            now = self.history.rows[-1]
+            now = {name: self.history.rows[-1][name] for name in now}
         first = self.problems[0]
         per_iteration = first.episodes_per_iteration * len(self.problems)
         left = (first.iterations - self.iteration) / pace if pace > 0 else float("inf")

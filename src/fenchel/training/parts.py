@@ -52,7 +52,8 @@ class Parts:
         span = jnp.asarray(start, jnp.int32), jnp.asarray(stop, jnp.int32)
 
         def run(part: Any) -> PyTree:
-            return jax.block_until_ready(_advance_part(self.shared, self.outline, *part, *span))
+            moved = _advance_part(self.shared, self.outline, part, span)
+            return jax.block_until_ready(moved)  # type: ignore[no-untyped-call]
 
         self.learners = tuple(self._map(run, zip(self.numbers, self.keys, self.learners, strict=True)))
 
@@ -85,7 +86,8 @@ class Parts:
     def iterates(self) -> Iterate:
         """What each learner returns, stacked; the parts of it that are no arrays are None."""
         picked = [_pick_part(self.shared, self.outline, part) for part in self.learners]
-        return _join(picked, self.count)
+        joined: Iterate = _join(picked, self.count)
+        return joined
 
     def fault_names(self) -> list[str]:
         """Names of the quantities that are watched."""
@@ -122,7 +124,8 @@ def _keys(problems: Sequence[Problem]) -> PyTree:
 
 def _method(shared: PyTree, numbers: PyTree) -> Method:
     rest, estimator, selection, _ = shared
-    return Method(*eqx.combine(numbers, rest), estimator, selection)
+    solver, objective = eqx.combine(numbers, rest)
+    return Method(solver, objective, estimator, selection)
 
 
 @eqx.filter_jit
@@ -134,14 +137,12 @@ def _start_part(shared: PyTree, numbers: PyTree, policies: PyTree, duals: PyTree
 
 
 @eqx.filter_jit
-def _advance_part(
-    shared: PyTree, outline: PyTree, numbers: PyTree, keys: PyTree, learners: PyTree, start: Any, stop: Any
-) -> PyTree:
+def _advance_part(shared: PyTree, outline: PyTree, part: PyTree, span: PyTree) -> PyTree:
     def run(numbers: PyTree, keys: PyTree, learner: PyTree) -> PyTree:
-        moved = advance(_method(shared, numbers), keys, eqx.combine(learner, outline), start, stop)
+        moved = advance(_method(shared, numbers), keys, eqx.combine(learner, outline), *span)
         return eqx.filter(moved, eqx.is_array)
 
-    return jax.vmap(run)(numbers, keys, learners)
+    return jax.vmap(run)(*part)
 
 
 @eqx.filter_jit

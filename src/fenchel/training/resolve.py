@@ -1,6 +1,5 @@
 """From what a user says to a fully resolved problem. All input is checked here, before anything compiles."""
 
-from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -28,7 +27,7 @@ from fenchel.policies.checks import check_policy
 from fenchel.policies.defaults import default_policy
 from fenchel.policies.registry import make_policy
 from fenchel.training.keys import streams
-from fenchel.training.pilot import pilot_step_size
+from fenchel.training.pilot import PilotSteps, pilot_step_size
 from fenchel.training.problem import Problem
 from fenchel.training.settings import Settings
 
@@ -53,7 +52,7 @@ def resolve(
     policy: PolicyLike,
     objective: ObjectiveLike,
     settings: Settings,
-    step_sizes: dict[Settings, float] | None = None,
+    pilots: PilotSteps | None = None,
 ) -> Problem:
     """Make every choice that was left open, and check what was chosen.
 
@@ -63,18 +62,18 @@ def resolve(
         policy: policy, its name, or None for the one that suits the environment.
         objective: objective, its name, or None for the one the algorithm is made for.
         settings: everything else.
-        step_sizes: pilot step sizes already measured, kept for the next call.
+        pilots: step sizes already measured, kept for the next call.
     """
     world = resolve_environment(env, policy)
     actor = _policy(policy, world, settings.seed)
     goal = _objective(objective, algorithm, settings)
     estimator = ScoreFunction(world, settings.batch_size, settings.control_variate)
-    cache = {} if step_sizes is None else step_sizes
-    solver = _solver(algorithm, settings, lambda: _pilot(cache, actor, goal, estimator, settings))
+    selection = _selection(settings, world)
+    known = PilotSteps() if pilots is None else pilots
+    solver = _solver(algorithm, settings, lambda: _pilot(known, actor, goal, estimator, settings))
     iterations = settings.episodes // (settings.batch_size * solver.batches)
     require(iterations > 0, "episodes", settings.episodes, "are fewer than one iteration samples")
     dual = float(goal.best_dual(jnp.zeros(1))) if settings.dual is None else float(settings.dual)
-    selection = _selection(settings, world)
     return Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
 
 
@@ -113,7 +112,7 @@ def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Set
     if not cls.has_dual:
         settings.require_default(("risk_aversion",), f"has no effect on the objective {objective}")
         return cls()
-    return cls(risk_aversion=settings.risk_aversion)  # type: ignore[call-arg]
+    return cls(risk_aversion=settings.risk_aversion)
 
 
 def _solver(algorithm: AlgorithmLike, settings: Settings, pilot: Any) -> AbstractSolver:
@@ -176,7 +175,7 @@ def _prox(settings: Settings) -> AbstractProx | None:
         return Simplex()
     if settings.policy_prox == "ball":
         return Ball(settings.prox_strength)
-    return kinds[settings.policy_prox](settings.prox_strength)  # type: ignore[call-arg]
+    return kinds[settings.policy_prox](settings.prox_strength)
 
 
 def _dual_box(settings: Settings) -> AbstractProx | None:
@@ -199,7 +198,7 @@ def _selection(settings: Settings, env: AbstractEnvironment) -> AbstractSelectio
 
 
 def _pilot(
-    cache: dict[Settings, float],
+    known: PilotSteps,
     policy: AbstractPolicy,
     objective: AbstractObjective,
     estimator: ScoreFunction,
@@ -208,7 +207,6 @@ def _pilot(
     """The pilot's step size; it does not depend on the seed, so that seeds stay comparable."""
     if settings.optimizer == "adam":
         return ADAM_STEP
-    about = replace(Settings(), risk_aversion=settings.risk_aversion, batch_size=settings.batch_size)
-    if about not in cache:
-        cache[about] = pilot_step_size(streams(0).evaluation, policy, objective, estimator)
-    return cache[about]
+    name = f"risk_aversion {settings.risk_aversion}, batch_size {settings.batch_size}"
+    key = streams(0).evaluation
+    return known.get(name, lambda: pilot_step_size(key, policy, objective, estimator))

@@ -92,7 +92,7 @@ class SweepResult:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was asked to stop, by Ctrl-C or SIGTERM; `result` holds what it had, `directory` what was saved."""
+    """A run was asked to stop, by Ctrl-C or SIGTERM; `result` is what it had by then."""
 
     def __init__(self, result: TrainResult | SweepResult):
         self.result = result

@@ -53,12 +53,12 @@ class RunDirectory:
         """Start a run, or go on with one of the same configuration; a refusal leaves nothing behind."""
         run, wanted = cls(path), as_stored(dict(config))
         if not run.path.is_dir():
-            run._require_place(resume)
+            run.require_place(resume)
         with ExitStack() as undo:
             undo.callback(remove_directories, make_directory(run.path))
             undo.callback(run.close)
             run._lock = acquire(run.path)
-            run._require_place(resume)
+            run.require_place(resume)
             run._sweep()
             if resume:
                 run._require_same(wanted)
@@ -68,6 +68,19 @@ class RunDirectory:
                 run._write_new(MANIFEST, manifest(fingerprint(wanted)), undo)
             undo.pop_all()
         return run
+
+    def require_place(self, resume: bool) -> None:
+        """Raise unless a run can start here, or go on."""
+        place = str(self.path)
+        require(self.path.is_dir() or not self.path.exists(), "out", place, "is a file; name a directory")
+        if resume:
+            remedy = "holds no run to resume; leave out --resume to start one"
+            require((self.path / CONFIG).exists(), "out", place, remedy)
+        else:
+            names = (CONFIG, MANIFEST, METRICS, RESULT)
+            taken = bool(self.checkpoints.paths()) or any((self.path / name).exists() for name in names)
+            remedy = "already holds a run; add --resume to go on with it, or choose another directory"
+            require(not taken, "out", place, remedy)
 
     def close(self) -> None:
         """Release the lock. The system does so too when the process ends, however it ends."""
@@ -109,18 +122,6 @@ class RunDirectory:
         path = self.path / METRICS
         lines = read_bytes(path).splitlines() if path.exists() else []
         return [parse_json(path, line) for line in lines]
-
-    def _require_place(self, resume: bool) -> None:
-        place = str(self.path)
-        require(self.path.is_dir() or not self.path.exists(), "out", place, "is a file; name a directory")
-        if resume:
-            remedy = "holds no run to resume; leave out --resume to start one"
-            require((self.path / CONFIG).exists(), "out", place, remedy)
-        else:
-            names = (CONFIG, MANIFEST, METRICS, RESULT)
-            taken = bool(self.checkpoints.paths()) or any((self.path / name).exists() for name in names)
-            remedy = "already holds a run; add --resume to go on with it, or choose another directory"
-            require(not taken, "out", place, remedy)
 
     def _require_same(self, wanted: Any) -> None:
         changed = differences(self.read_config(), wanted)

@@ -1,7 +1,7 @@
 """Training, once or over a grid."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, closing
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from fenchel.training.callbacks import Callback
 from fenchel.training.identity import fingerprint
 from fenchel.training.loop import Loop
 from fenchel.training.manifest import manifest
+from fenchel.training.pilot import PilotSteps
 from fenchel.training.problem import Problem
 from fenchel.training.progress import ProgressBar
 from fenchel.training.resolve import AlgorithmLike, EnvironmentLike, ObjectiveLike, PolicyLike, resolve
@@ -55,20 +56,24 @@ def train(
         progress: show a bar.
         checkpoint_seconds: time between checkpoints.
         records: number of records in the metrics.
+        **changes: fields of `Settings`.
 
     >>> result = train("stopping", episodes=2000, batch_size=100, seed=1)
     >>> result.status
     'done'
     """
     chosen = (settings or Settings()).changed(changes)
-    problem = resolve(env, algorithm, policy, objective, chosen)
-    config = problem.config()
+    _require_possible(out, resume, checkpoint_seconds, records)
+    pilots = _pilots(out, resume)
+    problem = resolve(env, algorithm, policy, objective, chosen, pilots)
+    config = {**problem.config(), "pilot": pilots.known}
     loop = _run(
         [problem],
         config,
         out,
         resume,
-        callbacks=_observers(callbacks, progress),
+        progress=progress,
+        callbacks=callbacks,
         checkpoint_seconds=checkpoint_seconds,
         records=records,
     )
@@ -103,15 +108,17 @@ def sweep(
     """
     grid = _grid(changes)
     base = (settings or Settings()).changed({k: v for k, v in changes.items() if k not in grid[0]})
-    cache: dict[Settings, float] = {}
-    problems = [resolve(env, algorithm, policy, objective, base.changed(row), cache) for row in grid]
-    config = {"base": problems[0].config(), "grid": grid, "pilot": sorted(cache.values())}
+    _require_possible(out, resume, checkpoint_seconds, records)
+    pilots = _pilots(out, resume)
+    problems = [resolve(env, algorithm, policy, objective, base.changed(row), pilots) for row in grid]
+    config = {"base": problems[0].config(), "grid": grid, "pilot": pilots.known}
     loop = _run(
         problems,
         config,
         out,
         resume,
-        callbacks=_observers(callbacks, progress),
+        progress=progress,
+        callbacks=callbacks,
         checkpoint_seconds=checkpoint_seconds,
         records=records,
     )
@@ -130,10 +137,6 @@ def sweep(
     return result
 
 
-def _observers(callbacks: Sequence[Callback], progress: bool) -> list[Callback]:
-    return [*callbacks, ProgressBar()] if progress else list(callbacks)
-
-
 def _grid(changes: dict[str, Any]) -> list[dict[str, Any]]:
     """All combinations of the settings given as sequences, the last one varying fastest."""
     axes = {name: list(value) for name, value in changes.items() if _is_axis(value)}
@@ -150,19 +153,37 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
+def _require_possible(out: str | Path | None, resume: bool, checkpoint_seconds: float, records: int) -> None:
+    """Refuse what cannot work before anything is compiled."""
+    require_positive("checkpoint_seconds", checkpoint_seconds)
+    require_count("records", records)
+    require(not resume or out is not None, "resume", resume, "needs the directory of the run: give out")
+    if out is not None:
+        RunDirectory(out).require_place(resume)
+
+
+def _pilots(out: str | Path | None, resume: bool) -> PilotSteps:
+    return PilotSteps(RunDirectory(out).read_config().get("pilot", {}) if resume and out else None)
+
+
 def _run(
     problems: list[Problem],
     config: dict[str, Any],
     out: str | Path | None,
     resume: bool,
-    **how: Any,
+    *,
+    callbacks: Sequence[Callback],
+    progress: bool,
+    checkpoint_seconds: float,
+    records: int,
 ) -> Loop:
     """Run the loop in its directory, if it has one."""
-    require_positive("checkpoint_seconds", how["checkpoint_seconds"])
-    require_count("records", how["records"])
-    require(not resume or out is not None, "resume", resume, "needs the directory of the run: give out")
-    with nullcontext() if out is None else RunDirectory.open(out, config, resume) as store:
-        loop = Loop(problems, store, **how)
+    with ExitStack() as stack:
+        store = None if out is None else stack.enter_context(RunDirectory.open(out, config, resume))
+        observers = list(callbacks)
+        if progress:
+            observers.append(stack.enter_context(closing(ProgressBar())))
+        loop = Loop(problems, store, observers, checkpoint_seconds, records)
         loop.run()
         if store is not None:
             store.write_result({"status": loop.status, "iteration": loop.iteration})

@@ -1,0 +1,40 @@
+# make demo   train MVP on the option domain and save a figure
+# make test   run the tests
+# make bench  ratios against a C loop (needs cc)
+# make check  formatting, lint, types
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# A tested set of versions; `make CONSTRAINTS= test` takes the newest that pyproject.toml allows.
+CONSTRAINTS ?= constraints.txt
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+
+.PHONY: demo test bench check clean
+
+demo: $(VENV)/.plot
+	$(BIN)/fenchel train option --risk-aversion 1 --episodes 300000 --figure demo.png
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest --numprocesses 2
+
+bench: $(VENV)/.plot
+	$(BIN)/python benchmarks/run.py
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "fenchel needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of extras; pyproject.toml and the constraints decide when it is stale.
+$(VENV)/.%: $(VENV)/bin/python pyproject.toml $(CONSTRAINTS)
+	$(PIP) --editable '.[$*]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist benchmarks/build demo.png

@@ -1,0 +1,50 @@
+"""One run in a process of its own: `fresh.py start` or `fresh.py memory EPISODES`; prints a JSON object."""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+BEGUN = time.perf_counter()
+
+
+def start() -> dict[str, Any]:
+    """Seconds from the start of the interpreter's first line to a learner that is about to learn."""
+    import fenchel
+    from workloads import DUAL_STEP, POLICY_STEP, linear_policy
+
+    env = fenchel.make("option")
+    policy = linear_policy(env)
+    ready = time.perf_counter() - BEGUN
+    steps = {"policy_step_size": POLICY_STEP, "dual_step_size": DUAL_STEP}
+    result = fenchel.train(env, policy=policy, episodes=1000, records=1, **steps)
+    return {"imports": ready, "compile": result.compile_seconds}
+
+
+def memory(episodes: int) -> dict[str, Any]:
+    """Peak memory of a sweep over 1,024 seeds."""
+    import fenchel
+    from workloads import DUAL_STEP, LEARNERS, POLICY_STEP, linear_policy
+
+    env = fenchel.make("option")
+    steps = {"policy_step_size": POLICY_STEP, "dual_step_size": DUAL_STEP}
+    result = fenchel.sweep(
+        env, policy=linear_policy(env), seed=range(LEARNERS), episodes=episodes, **steps
+    )
+    return {"bytes": peak_bytes(), "episodes": result.episodes, "seconds": result.seconds}
+
+
+def peak_bytes() -> int:
+    """Largest resident set so far. Linux's `ru_maxrss` would include that of the process that started this one."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+if __name__ == "__main__":
+    print(json.dumps(start() if sys.argv[1] == "start" else memory(int(sys.argv[2]))))

@@ -1,0 +1,70 @@
+"""A process that learns on demand, so that contestants compiled differently can take turns.
+
+Its argument is a JSON object: the workload, and what of the layout differs. It prints its first answer when it
+is compiled; then, for a number of seconds on each line of its input, iterations run for about that long.
+"""
+
+import json
+import sys
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from workloads import problems
+
+from fenchel.training import learner, parts
+
+
+def main() -> None:
+    """Compile, then answer."""
+    wanted = json.loads(sys.argv[1])
+    parts.WIDTH = wanted.get("width", parts.WIDTH)
+    learner.NOISE_BUDGET = wanted.get("noise_budget", learner.NOISE_BUDGET)
+    found = problems(wanted["workload"])
+    learners = parts.Parts(found)
+    learners.threads = wanted.get("threads", learners.threads)
+    if jax.device_count() > 1:
+        _spread(learners)
+    learners.advance(0, 1)
+    _answer(0, 1.0)
+    per_iteration = len(found) * found[0].episodes_per_iteration
+    at, pace = 1, 10.0
+    for line in sys.stdin:
+        count = max(1, int(pace * float(line)))
+        begun = time.perf_counter()
+        learners.advance(at, at + count)
+        seconds = time.perf_counter() - begun
+        at, pace = at + count, count / seconds
+        _answer(count * per_iteration, seconds)
+
+
+def _spread(learners: parts.Parts) -> None:
+    """Deal the parts over the devices; each has its own thread, so that none is needed here."""
+    devices = jax.devices()
+
+    def put(trees: Any) -> list[Any]:
+        return [jax.device_put(tree, devices[i % len(devices)]) for i, tree in enumerate(trees)]
+
+    learners.numbers, learners.keys = put(learners.numbers), put(learners.keys)
+    learners.learners = tuple(put(learners.learners))
+
+    def advance(start: int, stop: int) -> None:
+        rows = zip(learners.numbers, learners.keys, learners.learners, strict=True)
+        span = jnp.asarray(start, jnp.int32), jnp.asarray(stop, jnp.int32)
+        spans = [jax.device_put(span, device) for device in devices]
+        moved = [
+            parts._advance_part(learners.shared, learners.outline, row, spans[i % len(devices)])
+            for i, row in enumerate(rows)
+        ]
+        learners.learners = tuple(jax.block_until_ready(moved))
+
+    learners.advance = advance  # type: ignore[method-assign]
+
+
+def _answer(episodes: int, seconds: float) -> None:
+    print(json.dumps({"episodes": episodes, "seconds": seconds}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The command `fenchel`: a thin module per subcommand."""

@@ -1,0 +1,136 @@
+"""`fenchel evaluate`: what the policy of a run is worth, on episodes it has not seen."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fenchel.cli.cache import keep_compiled
+from fenchel.cli.flags import Command, read_words, show_help, wants_help
+from fenchel.cli.options import options_of
+from fenchel.cli.output import DONE, table, write_json, write_tables
+from fenchel.errors import require, require_choice, require_count, require_positive
+
+if TYPE_CHECKING:
+    from fenchel.objectives import AbstractObjective
+    from fenchel.training import TrainResult
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+SEEDS = 2**32
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """What may be said about an evaluation."""
+
+    run_dir: Path
+    """the directory of a run, as it was given to `fenchel train --out`"""
+    episodes: int = 100_000
+    """How many fresh episodes to play."""
+    seed: int = 0
+    """Of these episodes; training never uses the same ones."""
+    objective: str | None = None
+    """What `value` is of; by default the objective of the run."""
+    risk_aversion: float | None = None
+    """λ of that objective; by default the one of the run."""
+    json: bool = False
+    """Print one JSON object instead of a table."""
+
+    def __post_init__(self) -> None:
+        require_count("episodes", self.episodes, least=2)
+        require(0 <= self.seed < SEEDS, "seed", self.seed, f"must be from 0 to {SEEDS - 1}")
+        if self.risk_aversion is not None:
+            require_positive("risk_aversion", self.risk_aversion)
+
+
+COMMAND = Command("evaluate", "Play fresh episodes with the policy of a run.", options_of(EvaluateOptions))
+
+
+def run(words: Sequence[str]) -> int:
+    """Do what the words of the command line ask for."""
+    if wants_help(words):
+        show_help(COMMAND)
+        return DONE
+    options = EvaluateOptions(**read_words(COMMAND, words).values)
+    keep_compiled()
+    from fenchel.training import load
+
+    result = load(options.run_dir)
+    record = _record(result, _objective(result, options), options)
+    if options.json:
+        write_json(record)
+    else:
+        write_tables([table(str(options.run_dir), _rows(record))])
+    return DONE
+
+
+def _objective(result: "TrainResult", options: EvaluateOptions) -> "AbstractObjective":
+    """The objective of the run, or the one that was asked for."""
+    from fenchel.objectives import OBJECTIVES
+
+    if options.objective is not None:
+        require_choice("objective", options.objective, OBJECTIVES)
+    elif options.risk_aversion is None:
+        return result.objective
+    cls = type(result.objective) if options.objective is None else OBJECTIVES[options.objective]
+    aversion = options.risk_aversion
+    if not hasattr(cls, "risk_aversion"):
+        remedy = f"has no effect on the objective {options.objective or cls.__name__}"
+        require(aversion is None, "risk_aversion", aversion, remedy)
+        return cls()
+    if aversion is None:
+        aversion = float(getattr(result.objective, "risk_aversion", cls.risk_aversion))
+    return cls(risk_aversion=aversion)
+
+
+def _record(
+    result: "TrainResult", objective: "AbstractObjective", options: EvaluateOptions
+) -> dict[str, Any]:
+    import numpy as np
+
+    from fenchel.cli.describe import describe_result, name_in
+    from fenchel.objectives import OBJECTIVES
+    from fenchel.training.evaluate import summarise
+
+    started = time.perf_counter()
+    returns = result.returns(options.episodes, seed=options.seed)
+    evaluation = summarise(returns, objective)
+    aversion = getattr(objective, "risk_aversion", None)
+    return {
+        **describe_result(result),
+        "objective": name_in(OBJECTIVES, type(objective)),
+        "risk_aversion": None if aversion is None else float(aversion),
+        "seed": options.seed,
+        "mean": evaluation.mean,
+        "std": evaluation.std,
+        "standard_error": evaluation.standard_error,
+        "value": evaluation.value,
+        "best_dual": evaluation.dual,
+        "quantiles": {str(level): float(np.quantile(returns, level)) for level in QUANTILES},
+        "episodes": evaluation.episodes,
+        "evaluation_episodes": evaluation.episodes,
+        "training_episodes": result.episodes,
+        "seconds": time.perf_counter() - started,
+    }
+
+
+ROWS = (
+    *(
+        "environment",
+        "algorithm",
+        "objective",
+        "risk_aversion",
+        "mean",
+        "standard_error",
+        "std",
+        "value",
+        "dual",
+    ),
+    *("episodes", "training_episodes", "seconds", "status", "fault"),
+)
+
+
+def _rows(record: dict[str, Any]) -> list[tuple[str, Any]]:
+    rows = [(name.replace("_", " "), record[name]) for name in ROWS if record[name] is not None]
+    return [*rows, *((f"quantile {level}", value) for level, value in record["quantiles"].items())]

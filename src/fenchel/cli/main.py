@@ -1,0 +1,82 @@
+"""The command `fenchel`. Nothing heavy is imported before it is needed: help pages do without JAX."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from types import FrameType
+
+from fenchel import __version__
+from fenchel.cli.flags import UsageError, wants_help
+from fenchel.cli.output import BAD_INPUT, DONE, INTERRUPTED, say, write
+from fenchel.errors import FenchelError, require_choice
+
+COMMANDS = {
+    "train": "learn a policy",
+    "evaluate": "play fresh episodes with the policy of a run",
+    "list": "show environments, algorithms, objectives, policies and settings",
+}
+
+HELP = f"""\
+usage: fenchel COMMAND [options]
+
+Risk-averse sequential decisions by block coordinate ascent on a dual objective.
+
+commands:
+{"".join(f"  {name:10} {summary}{chr(10)}" for name, summary in COMMANDS.items())}
+options:
+  --help     this text; `fenchel COMMAND --help` for the options of a command
+  --version  the version
+
+examples:
+  fenchel train option --episodes 100000 --risk-aversion 0.5 --out runs/first
+  fenchel evaluate runs/first
+  fenchel train option --help      what the environment `option` can be told
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code says how it went: 0 done, 2 bad input, 3 diverged, 130 interrupted."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    try:
+        with _terminable():
+            return _dispatch(words)
+    except FenchelError as error:
+        say(f"error: {error}")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words:
+        raise UsageError(f"a command is missing: choose one of {', '.join(COMMANDS)}, or --help")
+    if words[0] == "--version":
+        write(f"fenchel {__version__}\n")
+        return DONE
+    if wants_help(words[:1]):
+        write(HELP)
+        return DONE
+    require_choice("command", words[0], COMMANDS)
+    code: int = import_module(f"fenchel.cli.{words[0]}").run(words[1:])
+    return code
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """A polite request to end is taken like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

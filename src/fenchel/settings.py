@@ -1,0 +1,116 @@
+"""What a user may set about a run, in one place: Python, command line and configuration files share it."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from fenchel.errors import (
+    InputError,
+    require,
+    require_choice,
+    require_count,
+    require_nonnegative,
+    require_number,
+    require_positive,
+)
+
+SCHEDULE_NAMES = ("constant", "robbins-monro")
+OPTIMIZER_NAMES = ("sgd", "adam")
+PROX_NAMES = ("l1", "group-l1", "squared-l2", "ball", "simplex")
+OUTPUT_NAMES = ("last", "uniform", "weighted", "best")
+CONTROL_VARIATE_NAMES = ("none", "batch", "step")
+ORDER_NAMES = ("cyclic", "simultaneous", "random", "shuffled")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers and choices of a training run."""
+
+    risk_aversion: float = 1.0
+    """λ, the weight of the variance; above 0."""
+    variance_bound: float | None = None
+    """For tamar: penalise the variance above this bound only."""
+    episodes: int = 1_000_000
+    """How many episodes to learn from."""
+    batch_size: int = 1
+    """Episodes per update and batch, m."""
+    control_variate: str = "none"
+    """Baseline of the score function: none, batch (leave-one-out mean) or step (per-time-step mean)."""
+    policy_step_size: float | None = None
+    """β of the policy; by default measured on a small pilot batch."""
+    dual_step_size: float | None = None
+    """β of the dual (for tamar, of the trackers); the algorithm's own default otherwise."""
+    schedule: str = "constant"
+    """Step sizes over time: constant, or robbins-monro, which is β / (1 + t / offset)^exponent."""
+    offset: float | None = None
+    """Robbins-Monro: iterations until the decay sets in; a tenth of all iterations by default."""
+    exponent: float = 0.75
+    """Robbins-Monro: above ½, at most 1."""
+    optimizer: str = "sgd"
+    """Transformation of the policy's direction: sgd or adam."""
+    policy_prox: str | None = None
+    """Penalty on the policy's parameters: l1, group-l1, squared-l2, ball or simplex."""
+    prox_strength: float = 0.01
+    """Strength of the penalty, or the radius of the ball."""
+    dual_min: float | None = None
+    """Project the dual on values from here on."""
+    dual_max: float | None = None
+    """Project the dual on values up to here."""
+    order: str | None = None
+    """For bsg: cyclic, shuffled, simultaneous or random order of the blocks."""
+    fresh_batch: bool = False
+    """A batch of its own for each block."""
+    output: str = "last"
+    """Which iterate is returned: last, uniform (drawn), weighted (BSG's draw) or best (on validation)."""
+    smoothness: float = 1.0
+    """For output weighted: the Lipschitz constant L."""
+    validation_every: int = 1000
+    """For output best: iterations between two looks."""
+    validation_episodes: int = 1000
+    """For output best: episodes per look."""
+    dual: float | None = None
+    """First value of the dual; by default the best one for a return of zero."""
+    seed: int = 0
+    """Everything random follows from it."""
+
+    def __post_init__(self) -> None:
+        for field in ("risk_aversion", "prox_strength", "smoothness"):
+            require_positive(field, getattr(self, field))
+        for field in ("policy_step_size", "dual_step_size", "variance_bound"):
+            _if_given(require_nonnegative, field, getattr(self, field))
+        for field in ("dual", "dual_min", "dual_max"):
+            _if_given(require_number, field, getattr(self, field))
+        _if_given(require_positive, "offset", self.offset)
+        for field in ("episodes", "batch_size", "validation_every", "validation_episodes"):
+            require_count(field, getattr(self, field))
+        require(0.5 < require_number("exponent", self.exponent) <= 1, "exponent", self.exponent, _EXPONENT)
+        require_choice("schedule", self.schedule, SCHEDULE_NAMES)
+        require_choice("optimizer", self.optimizer, OPTIMIZER_NAMES)
+        require_choice("output", self.output, OUTPUT_NAMES)
+        require_choice("control_variate", self.control_variate, CONTROL_VARIATE_NAMES)
+        if self.policy_prox is not None:
+            require_choice("policy_prox", self.policy_prox, PROX_NAMES)
+        if self.order is not None:
+            require_choice("order", self.order, ORDER_NAMES)
+
+    def changed(self, changes: dict[str, Any]) -> Self:
+        """With some fields replaced; an unknown name is an error that names the nearest one."""
+        names = [field.name for field in fields(self)]
+        for name in changes:
+            require_choice("setting", name, names)
+        return replace(self, **changes)
+
+    def require_default(self, names: tuple[str, ...], why: str) -> None:
+        """Raise if any of these was changed."""
+        plain = type(self)()
+        for name in names:
+            value = getattr(self, name)
+            if value != getattr(plain, name):
+                raise InputError(name, value, why)
+
+
+_EXPONENT = "must be above 1/2 and at most 1 (Robbins-Monro)"
+
+
+def _if_given(check: Any, field: str, value: Any) -> None:
+    if value is not None:
+        check(field, value)

@@ -52,9 +52,7 @@ def unflat(policy, theta):
 
 def recorded(episodes):
     """Episodes as the reference reads them: (return, features of each step, actions)."""
-    seen, actions, alive = (
-        np.asarray(x) for x in (episodes.observations, episodes.actions, episodes.alive)
-    )
+    seen, actions, alive = (np.asarray(x) for x in (episodes.observations, episodes.actions, episodes.alive))
     for i, ret in enumerate(np.asarray(episodes.returns)):
         count = int(alive[:, i].sum())
         yield ret, [_features(x) for x in seen[:count, i]], actions[:count, i]

@@ -1,7 +1,7 @@
 """Every named algorithm against a loop in plain NumPy, and what tells the algorithms apart."""
 
 from functools import partial
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import equinox as eqx
 import jax
@@ -140,7 +140,7 @@ def test_sbmd_with_the_euclidean_mirror_is_rcpg():
 def test_random_order_leaves_the_inactive_block_bit_for_bit():
     states = steps(rcpg(0.1, 0.1, policy_optimizer=ADAM), 40)
     moved = set()
-    for before, after in zip(states[:-1], states[1:], strict=True):
+    for before, after in pairwise(states):
         dual_rests = eqx.tree_equal((before.dual, before.memory[0]), (after.dual, after.memory[0]))
         policy_rests = eqx.tree_equal((before.policy, before.memory[1]), (after.policy, after.memory[1]))
         assert bool(dual_rests) != bool(policy_rests)

@@ -168,6 +168,15 @@ def test_index_numbers_the_recombining_tree(name):
     assert len({tuple(np.round(pair, 9)) for pair in seen.values()}) == env.state_count
 
 
+@pytest.mark.parametrize("uniform", [0.0, 0.99])
+def test_the_edges_of_the_tree_lie_in_the_spaces(uniform):
+    env = AmericanOption(start=1.1, up=1.1, down=0.7, horizon=40)
+    for seen_as in (env, ObserveIndex(env)):
+        noise_steps, held = np.full((40, 1), uniform), np.zeros(40, np.int32)
+        observations = play(seen_as, np.zeros(1), noise_steps, held)[1]
+        assert all(map(seen_as.observation_space.contains, observations))
+
+
 def test_index_of_the_portfolio_is_step_and_rate():
     env = Portfolio(horizon=9)
     noise = recorded(env, 3)

@@ -1,7 +1,6 @@
 """Small problems with all their trajectories, on the plain-Python twins: exact moments and exact gradients.
 
-A policy is (parameters, probability): `probability(theta, observation)` is π(1|s) of two actions, and its
-logarithms are differentiated by hand, `slope(theta, observation)` being ∂π(1|s)/∂θ.
+A policy over two actions has `probability(theta, seen)`, π(1|s), and `slope(theta, seen)`, its derivative.
 """
 
 from itertools import product
@@ -21,10 +20,9 @@ class Trajectory(NamedTuple):
 
 
 def tree(name, settings):
-    """Every path of a price tree: 2^T worlds, and in each of them an execution at t = 0, …, T − 1 or never."""
-    twin, horizon, rise = {"option": option, "stopping": stopping}[name], settings["horizon"], settings[
-        "up_probability"
-    ]
+    """Every path of a price tree: 2^T worlds, and in each an execution at t = 0, …, T − 1 or never."""
+    twin = {"option": option, "stopping": stopping}[name]
+    horizon, rise = settings["horizon"], settings["up_probability"]
     found = []
     for ups in product((True, False), repeat=horizon):
         noise = [[0.0 if up else 1 - 1e-9] for up in ups]
@@ -39,7 +37,10 @@ def tree(name, settings):
 
 
 def market(settings):
-    """Every path of the portfolio: a switch in every step, a default in every step but the first."""
+    """Every path of the portfolio: a switch in every step, a default in every step but the first.
+
+    The number of the step is appended to what is observed.
+    """
     horizon = settings["horizon"]
     switch, default = settings["switch_probability"], settings["default_probability"]
     never = 1 - 1e-9
@@ -48,10 +49,14 @@ def market(settings):
         for defaults in product((True, False), repeat=horizon - 1):
             chance = np.prod([switch if s else 1 - switch for s in switches])
             chance *= np.prod([default if d else 1 - default for d in defaults])
-            noise = [[0.0 if s else never, 0.0 if d else never] for s, d in zip(switches[1:], defaults)]
+            noise = [
+                [0.0 if s else never, 0.0 if d else never]
+                for s, d in zip(switches[1:], defaults, strict=True)
+            ]
             for actions in product((0, 1), repeat=horizon):
                 first = [0.0 if switches[0] else never, never]
                 rewards, seen, _ = portfolio.run(first, noise, actions, **settings)
+                seen = np.column_stack([seen, np.arange(horizon)])
                 found.append(Trajectory(chance, rewards.sum(), seen, actions))
     return found
 

@@ -5,9 +5,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-QUIET = "3"
-"""For XLA: errors only. It takes note, at length, of every machine a stored program was not compiled on."""
-
 
 def cache_directory() -> Path:
     """`$FENCHEL_CACHE`, or `fenchel/xla` in the user's cache directory."""
@@ -23,7 +20,6 @@ def keep_compiled() -> None:
 
     Whoever has chosen a directory by JAX's own variables keeps it.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", QUIET)
     import jax
 
     config: Any = jax.config

@@ -68,7 +68,7 @@ class AbstractEnvironment(eqx.Module):
         return None
 
     def index(self, state: PyTree) -> Int[Array, ""]:
-        """The number of a decision state, from 0 to `state_count` − 1; arbitrary after the last decision."""
+        """The number of a decision state, from 0 to `state_count` − 1; any of these after the last one."""
         name = type(self).__name__
         raise InputError("state_count", self.state_count, f"{name} does not number its states")
 

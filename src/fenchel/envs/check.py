@@ -82,25 +82,33 @@ def _actions(env: AbstractEnvironment, episodes: int, seed: int) -> jax.Array:
 
 
 def _check_agreement(env: AbstractEnvironment, draws: _Draws) -> None:
-    states = _check_calls("reset", env.reset, (draws.reset,))[0]
+    states = _Calls("reset", env.reset).agree(draws.reset)[0]
+    step = _Calls("step", env.step)
     for now in range(min(_COMPARED, env.horizon)):
-        states, seen = _check_calls("step", env.step, (_row(draws.step, now), states, draws.actions[now]))
+        states, seen = step.agree(_row(draws.step, now), states, draws.actions[now])
         if bool(seen.terminated[0] | seen.truncated[0]):
             return
 
 
-def _check_calls(name: str, function: Callable[..., Any], batch: tuple[Any, ...]) -> Any:
-    """What `function` answers to a batch, once the first row is known to agree with single calls."""
+class _Calls:
+    """One function, called plainly, compiled, and compiled for a batch."""
 
-    def call(*arguments: PyTree) -> Any:
-        return function(*arguments)
+    def __init__(self, name: str, function: Callable[..., Any]):
+        def call(*arguments: PyTree) -> Any:
+            return function(*arguments)
 
-    single = _row(batch, 0)
-    answer, answers = call(*single), jax.vmap(call)(*batch)
-    _check_same(name, call(*single), answer, "must depend on nothing but its arguments: two calls differ")
-    _check_same(name, jax.jit(call)(*single), answer, "must answer alike under jax.jit")
-    _check_same(name, _row(answers, 0), answer, "must answer alike under jax.vmap")
-    return answers
+        self.name, self.plain = name, call
+        self.compiled, self.batched = jax.jit(call), jax.jit(jax.vmap(call))
+
+    def agree(self, *batch: PyTree) -> Any:
+        """What it answers to a batch, once the first row is known to agree with single calls."""
+        single = _row(batch, 0)
+        answer, answers = self.plain(*single), self.batched(*batch)
+        again, compiled, row = self.plain(*single), self.compiled(*single), _row(answers, 0)
+        _check_same(self.name, again, answer, "must depend on nothing but its arguments: two calls differ")
+        _check_same(self.name, compiled, answer, "must answer alike under jax.jit")
+        _check_same(self.name, row, answer, "must answer alike under jax.vmap")
+        return answers
 
 
 def _check_same(name: str, found: PyTree, wanted: PyTree, remedy: str) -> None:

@@ -153,7 +153,7 @@ class ObserveIndex(AbstractObserver):
         return state, self.index(state)
 
     def step(self, noise: PyTree, state: PyTree, action: Num[Array, "..."]) -> tuple[PyTree, TimeStep]:
-        """An inner step; after the last decision the number means nothing."""
+        """An inner step; after the end the number is that of no decision, but in range."""
         after, seen = self.env.step(noise, state, action)
         return after, seen._replace(observation=self.index(after))
 

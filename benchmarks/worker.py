@@ -15,6 +15,9 @@ from workloads import problems
 
 from fenchel.training import learner, parts
 
+LEAST = 1024
+"""Fewest episodes of a learner that are timed: its noise is drawn for up to so many at once."""
+
 
 def main() -> None:
     """Compile, then answer."""
@@ -29,9 +32,9 @@ def main() -> None:
     learners.advance(0, 1)
     _answer(0, 1.0)
     per_iteration = len(found) * found[0].episodes_per_iteration
-    at, pace = 1, 10.0
+    at, pace = 1, 0.0
     for line in sys.stdin:
-        count = max(1, int(pace * float(line)))
+        count = max(LEAST // found[0].episodes_per_iteration, int(pace * float(line)))
         begun = time.perf_counter()
         learners.advance(at, at + count)
         seconds = time.perf_counter() - begun

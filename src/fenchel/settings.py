@@ -79,6 +79,9 @@ class Settings:
             _if_given(require_nonnegative, field, getattr(self, field))
         for field in ("dual", "dual_min", "dual_max"):
             _if_given(require_number, field, getattr(self, field))
+        if self.dual_min is not None and self.dual_max is not None:
+            remedy = f"must not exceed dual_max = {self.dual_max!r}"
+            require(self.dual_min <= self.dual_max, "dual_min", self.dual_min, remedy)
         _if_given(require_positive, "offset", self.offset)
         for field in ("episodes", "batch_size", "validation_every", "validation_episodes"):
             require_count(field, getattr(self, field))

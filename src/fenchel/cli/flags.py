@@ -3,18 +3,21 @@
 import difflib
 import re
 import tomllib
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, make_dataclass
 from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from fenchel.cli.options import Option, Text, as_text, convert, flag
+from fenchel.cli.options import Option, Text, as_default, as_text, convert, flag
 from fenchel.cli.output import forget_output, write
 from fenchel.errors import FenchelError, InputError, require
 
 ENV = "env."
 """Prefix of the parameters of an environment, whose names depend on which one it is."""
+
+_NUMBER = re.compile(r"-?[.\d]")
 
 _NO_VALUE = re.compile("--|-[a-z]", re.IGNORECASE)
 """What cannot be the value of the flag before it; a negative number can."""
@@ -65,6 +68,7 @@ def show_help(command: Command, parameters: Sequence[Option] = ()) -> None:
 def read_words(command: Command, words: Sequence[str]) -> Given:
     """The values on a command line. What is wrong with it is said in one line."""
     known, parameters = _without_parameters(words) if command.has_parameters else (list(words), {})
+    known = _joined(command, known)
     seen = _seen(command, known)
     try:
         form, extra = _parse(_form(command), prog=command.prog, args=known)
@@ -72,12 +76,9 @@ def read_words(command: Command, words: Sequence[str]) -> Given:
         raise _complaint(command, known) from None
     if extra:
         raise UsageError(f"{extra[0]!r} is one argument too many; see {command.prog} --help")
-    raw = {option: getattr(form, option.name) for option in command.options if option.name in seen}
-    values = {
-        option.name: value if option.is_switch else convert(option.name, option.type, _plain(value))
-        for option, value in raw.items()
-    }
-    return Given(values, parameters)
+    seen |= {option.name for option in command.options if option.is_positional and getattr(form, option.name)}
+    given = (option for option in command.options if option.name in seen)
+    return Given({option.name: _value(option, getattr(form, option.name)) for option in given}, parameters)
 
 
 def _parse(form: type, **how: Any) -> tuple[Any, list[str]]:
@@ -98,7 +99,6 @@ def read_file(command: Command, path: Path) -> Given:
     for key, value in given.items():
         name, field = key.replace("-", "_"), f"{key} in {path}"
         require(name in options, field, value, f"is unknown{_nearest(name, options)}")
-        require(not options[name].is_positional, field, value, "belongs on the command line, not in the file")
         values[name] = convert(field, options[name].type, _text(field, value))
     parameters = {key.replace("-", "_"): _text(f"env.{key} in {path}", value) for key, value in table.items()}
     return Given(values, parameters)
@@ -126,13 +126,15 @@ def _entry(option: Option, switches: bool = True) -> tuple[Any, ...]:
     from tyro.conf import Positional, arg
 
     if option.is_positional:
-        return (option.name, Annotated[Positional[str], arg(metavar=option.metavar, help=option.help)])
+        place = Annotated[
+            Positional[str], arg(metavar=option.metavar, help=option.help, help_behavior_hint="")
+        ]
+        return (option.name, place) if option.is_required else (option.name, place, "")
     if option.is_switch and switches:
         return (option.name, Annotated[bool, arg(help=option.help)], option.default)
-    shown = f"(default: {as_text(option.default)})"
+    said = option.default is None and "default" in option.help
+    shown = "" if said else f"(default: {as_default(option.default)})"
     how = arg(metavar=option.metavar, help=option.help, help_behavior_hint=shown)
-    if option.is_sequence:
-        return (option.name, Annotated[tuple[str, ...], how], ())
     return (option.name, Annotated[str, how], "")
 
 
@@ -153,18 +155,33 @@ def _without_parameters(words: Sequence[str]) -> tuple[list[str], dict[str, Text
     return rest, parameters
 
 
+def _joined(command: Command, words: Sequence[str]) -> list[str]:
+    """The numbers after a flag that takes several as one word, so that an argument may follow them."""
+    flags = {option.flag for option in command.options if option.is_sequence}
+    joined, stream = [], deque(words)
+    while stream:
+        joined.append(stream.popleft())
+        if joined[-1].replace("_", "-") in flags:
+            numbers = list(takewhile(_NUMBER.match, stream))
+            joined += [",".join(numbers)] if numbers else []
+            stream = deque(list(stream)[len(numbers) :])
+    return joined
+
+
 def _seen(command: Command, words: Sequence[str]) -> set[str]:
     """Names of the options that were written; the first unknown one is an error."""
     names = {option.flag: option for option in command.options if not option.is_positional}
     names |= {flag(f"no_{option.name}"): option for option in command.options if option.is_switch}
-    seen = {option.name for option in command.options if option.is_positional}
+    seen: set[str] = set()
     for word in takewhile(lambda word: word != "--", words):
-        if not word.startswith("--"):
+        if not _NO_VALUE.match(word):
             continue
         written, equals, _ = word.partition("=")
         option = names.get(written.replace("_", "-"))
         if option is None:
-            raise UsageError(f"unknown option {written}{_nearest(written, names)} See {command.prog} --help")
+            flags = (option.flag for option in command.options if not option.is_positional)
+            nearest = _nearest(written, flags) or "."
+            raise UsageError(f"unknown option {written}{nearest} See {command.prog} --help")
         if option.is_switch and equals:
             raise UsageError(f"{word}: a switch takes no value; {option.flag} or {flag('no_' + option.name)}")
         seen.add(option.name)
@@ -177,12 +194,16 @@ def _complaint(command: Command, words: Sequence[str]) -> UsageError:
     for word, following in zip_longest(words, words[1:]):
         if word.replace("_", "-") in flags and (following is None or _NO_VALUE.match(following)):
             return UsageError(f"{word} needs a value")
-    missing = next(option for option in command.options if option.is_positional)
-    return UsageError(f"{missing.metavar} is missing: {missing.help}")
+    return missing(next(option for option in command.options if option.is_positional))
 
 
-def _plain(value: Any) -> Text:
-    return list(value) if isinstance(value, tuple) else str(value)
+def missing(option: Option) -> UsageError:
+    """What is raised when a positional option was not given."""
+    return UsageError(f"{option.metavar} is missing: {option.help}")
+
+
+def _value(option: Option, parsed: Any) -> Any:
+    return parsed if option.is_switch else convert(option.name, option.type, parsed)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

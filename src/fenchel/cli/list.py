@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fenchel.cli.flags import Command, read_words, show_help, wants_help
-from fenchel.cli.options import as_text, options_of, type_name
+from fenchel.cli.flags import ENV, Command, read_words, show_help, wants_help
+from fenchel.cli.options import as_default, as_text, options_of, type_name
 from fenchel.cli.output import DONE, table, write_json, write_tables
 from fenchel.settings import Settings
 
@@ -83,9 +83,8 @@ def _summary(thing: Any) -> str:
 
 def _tables(data: dict[str, Any]) -> Iterator["Table"]:
     for name, about in data["environments"].items():
-        yield table(
-            f"environment {name}: {about['summary']}", _fields(about["parameters"]), ("--env.", *FIELDS)
-        )
+        parameters = _fields(f"--{ENV}", about["parameters"])
+        yield table(f"environment {name}: {about['summary']}", parameters, ("parameter", *FIELDS))
         yield table("", ((f"--preset {preset}", _changes(to)) for preset, to in about["presets"].items()))
     algorithms = ((name, row["objective"], row["summary"]) for name, row in data["algorithms"].items())
     yield table("algorithms", algorithms, ("--algorithm", "objective", ""))
@@ -93,12 +92,13 @@ def _tables(data: dict[str, Any]) -> Iterator["Table"]:
     yield table("objectives", objectives, ("--objective", ""))
     names = (("--policy", ", ".join(data["policies"])), ("--features", ", ".join(data["features"])))
     yield table("policies", names)
-    yield table("settings", _fields(data["settings"]), ("name", *FIELDS))
+    yield table("settings", _fields("--", data["settings"]), ("setting", *FIELDS))
 
 
-def _fields(fields: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+def _fields(prefix: str, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
     for name, field in fields.items():
-        yield name.replace("_", "-"), field["type"], as_text(field["default"]), field["help"]
+        default = as_default(field["default"])
+        yield f"{prefix}{name.replace('_', '-')}", field["type"], default, field["help"]
 
 
 def _changes(preset: Mapping[str, Any]) -> str:

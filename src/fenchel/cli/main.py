@@ -3,10 +3,12 @@
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
+from typing import Any
 
 from fenchel import __version__
 from fenchel.cli.flags import UsageError, wants_help
@@ -33,6 +35,7 @@ options:
 examples:
   fenchel train option --episodes 100000 --risk-aversion 0.5 --out runs/first
   fenchel evaluate runs/first
+  fenchel train stopping --episodes 100000 --figure stopping.png
   fenchel train option --help      what the environment `option` can be told
 """
 
@@ -41,13 +44,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code says how it went: 0 done, 2 bad input, 3 diverged, 130 interrupted."""
     words = sys.argv[1:] if argv is None else list(argv)
     try:
-        with _terminable():
+        with _terminable(), _warnings_in_a_line():
             return _dispatch(words)
     except FenchelError as error:
         say(f"error: {error}")
         return BAD_INPUT
-    except KeyboardInterrupt:
-        say("interrupted")
+    except KeyboardInterrupt as stop:
+        say(str(stop) or "interrupted")
         return INTERRUPTED
 
 
@@ -76,6 +79,21 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """A warning is for the user of the command: no file, no line of code."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        say(f"warning: {message}")
+
+    before = warnings.showwarning
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 from fenchel.errors import InputError, require, require_number
 
+LONG_NUMBER = 10
+"""Digits from which a default is rounded where it is shown; what is computed with is not."""
+
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+POSITIONAL = "positional"
+"""Key in the metadata of a field that has a default, and is nevertheless written without a flag."""
 
 Text = str | list[str]
 """A value as a user wrote it."""
@@ -25,6 +31,8 @@ class Option(NamedTuple):
     type: Any
     default: Any
     help: str
+    is_positional: bool = False
+    """Whether it is written without a flag."""
 
     @property
     def flag(self) -> str:
@@ -32,8 +40,8 @@ class Option(NamedTuple):
         return flag(self.name)
 
     @property
-    def is_positional(self) -> bool:
-        """Whether it is written without a flag; these are the ones without a default."""
+    def is_required(self) -> bool:
+        """Whether a command line without it is an error."""
         return self.default is MISSING
 
     @property
@@ -69,10 +77,16 @@ def flag(name: str) -> str:
 
 
 def options_of(cls: type) -> list[Option]:
-    """An option for every field of a dataclass."""
+    """An option per field of a dataclass; those without a default, and those marked so, are positional."""
     hints, docs = typing.get_type_hints(cls), field_docs(cls)
     return [
-        Option(field.name, hints[field.name], field.default, docs.get(field.name, ""))
+        Option(
+            field.name,
+            hints[field.name],
+            field.default,
+            docs.get(field.name, ""),
+            is_positional=field.default is MISSING or POSITIONAL in field.metadata,
+        )
         for field in fields(cls)
     ]
 
@@ -117,6 +131,16 @@ def as_text(value: Any) -> str:
     if isinstance(value, tuple | list):
         return " ".join(as_text(item) for item in value)
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def as_default(value: Any) -> str:
+    """A default, short enough to read.
+
+    >>> as_default(8 / 9), as_default(0)
+    ('0.888889', '0')
+    """
+    long = isinstance(value, float) and len(repr(value)) > LONG_NUMBER
+    return f"{value:.6g}" if long else as_text(value)
 
 
 def convert(name: str, declared: Any, text: Text) -> Any:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from fenchel.errors import StorageError
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -22,11 +24,15 @@ WIDTH = 110
 
 def write(text: str) -> None:
     """Write to standard output; a reader who has left is no error."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError:
         forget_output()
+    except OSError as error:
+        forget_output()
+        raise StorageError(f"standard output: could not be written ({error.strerror or error})") from None
 
 
 def forget_output() -> None:
@@ -42,7 +48,7 @@ def say(text: str) -> None:
 
 def write_json(data: Mapping[str, Any]) -> None:
     """One JSON object. Numbers that JSON does not have are null."""
-    write(json.dumps(finite(data), allow_nan=False, ensure_ascii=False) + "\n")
+    write(json.dumps(finite(data), allow_nan=False) + "\n")
 
 
 def finite(data: Any) -> Any:
@@ -83,7 +89,7 @@ def table(title: str, rows: Iterable[Iterable[object]], columns: Iterable[str] =
         *names, title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, show_header=bool(names)
     )
     for row in rows:
-        made.add_row(*(Text(shown(value)) for value in row))
+        made.add_row(*(Text(shown(value), overflow="fold") for value in row))
     return made
 
 

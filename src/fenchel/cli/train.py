@@ -1,15 +1,26 @@
 """`fenchel train`: learn a policy, and say what it is worth."""
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fenchel.cli.cache import keep_compiled
-from fenchel.cli.flags import Command, convert_parameters, read_file, read_words, show_help, wants_help
-from fenchel.cli.options import Option, options_of, pick
+from fenchel.cli.figure import require_figure, save_figure
+from fenchel.cli.flags import (
+    ENV,
+    Command,
+    convert_parameters,
+    missing,
+    read_file,
+    read_words,
+    show_help,
+    wants_help,
+)
+from fenchel.cli.options import POSITIONAL, Option, options_of, pick
 from fenchel.cli.output import DONE, EXIT_CODES, say, table, write_json, write_tables
-from fenchel.errors import FenchelError, require, require_choice, require_count, require_positive
+from fenchel.errors import FenchelError, InputError, require, require_choice, require_count, require_positive
 from fenchel.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,8 +33,9 @@ if TYPE_CHECKING:
 class TrainOptions:
     """What may be said about a run besides its settings."""
 
-    environment: str
-    """the environment, a name that `fenchel list` shows; its parameters are set by --env.NAME VALUE"""
+    environment: str = field(default="", metadata={POSITIONAL: True})
+    """the environment, a name that `fenchel list` shows, here or in the file of --config; its parameters are
+    set by --env.NAME VALUE"""
     algorithm: str = "mvp"
     """How to learn: mvp, sga, rcpg, sbmd, bsg, pg or tamar."""
     objective: str | None = None
@@ -50,6 +62,8 @@ class TrainOptions:
     """Time between two checkpoints."""
     evaluate_episodes: int = 100_000
     """Fresh episodes that mean, std and value are estimated from."""
+    figure: Path | None = None
+    """Draw learning and the returns of the learned policy to this .png, .svg or .pdf file."""
     config: Path | None = None
     """TOML file with the names of these options, and a table [env]; what is given here wins over it."""
     json: bool = False
@@ -63,6 +77,8 @@ class TrainOptions:
         require(
             not self.resume or self.out is not None, "resume", self.resume, "needs the directory: give --out"
         )
+        if self.figure is not None:
+            require_figure(self.figure)
 
 
 COMMAND = Command(
@@ -78,36 +94,44 @@ def run(words: Sequence[str]) -> int:
     if wants_help(words):
         show_help(COMMAND, _known_parameters([word for word in words if not wants_help([word])]))
         return DONE
-    options, settings, parameters = _read(words)
+    options, settings, parameters = read_request(words)
     keep_compiled()
-    env = _environment(options, parameters)
-    result = _train(env, _policy(options, env, settings.seed), options, settings)
+    env = make_environment(options, parameters)
+    policy = choose_policy(options, env, settings.seed)
+    try:
+        result = _train(env, policy, options, settings)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; {_how_to_resume(options.out, words)}") from None
+    if result.status == "interrupted":
+        say(f"interrupted after {result.episodes:,} episodes; {_how_to_resume(options.out, words)}")
     record = _record(result, options, settings)
     if options.json:
         write_json(record)
     else:
         write_tables([table(f"{record['environment']}, {record['algorithm']}", _rows(record))])
-    if result.status == "interrupted":
-        say(_how_to_resume(result))
+    if options.figure is not None:
+        save_figure(result, options.figure, _title(record))
     return EXIT_CODES.get(result.status, DONE)
 
 
-def _read(words: Sequence[str]) -> tuple[TrainOptions, Settings, dict[str, Any]]:
+def read_request(words: Sequence[str]) -> tuple[TrainOptions, Settings, dict[str, Any]]:
     """Options, settings and the text of the environment's parameters; flags win over the file."""
     values, parameters = read_words(COMMAND, words)
     if values.get("config") is not None:
         from_file = read_file(COMMAND, values["config"])
         values, parameters = from_file.values | values, from_file.parameters | parameters
+    if not values.get("environment"):
+        raise missing(COMMAND.options[0])
     return TrainOptions(**pick(TrainOptions, values)), Settings(**pick(Settings, values)), parameters
 
 
 def _known_parameters(words: Sequence[str]) -> list[Option]:
     """Parameters of the environment, if the words name one."""
     try:
-        name = read_words(COMMAND, words).values["environment"]
+        options, _, _ = read_request(words)
     except FenchelError:
         return []
-    return _parameters(name)
+    return _parameters(options.environment)
 
 
 def _parameters(name: str) -> list[Option]:
@@ -117,15 +141,26 @@ def _parameters(name: str) -> list[Option]:
     return [Option(field, *about) for field, about in parameters(ENVIRONMENTS[name]).items()]
 
 
-def _environment(options: TrainOptions, given: dict[str, Any]) -> "AbstractEnvironment":
+def make_environment(options: TrainOptions, given: dict[str, Any]) -> "AbstractEnvironment":
+    """The environment, which shows its index to a policy with a row per state unless told otherwise."""
     from fenchel.envs import make
 
     fields = convert_parameters(_parameters(options.environment), given)
-    observe = options.observe or ("index" if options.policy in ("tabular", "direct") else "state")
-    return make(options.environment, options.preset, observe, **fields)
+    table = options.policy in ("tabular", "direct")
+    observe = options.observe or ("index" if table else "state")
+    remedy = f"a {options.policy} policy sees the index of a finite state; leave --observe out"
+    require(not table or observe not in ("state", "return"), "observe", observe, remedy)
+    try:
+        return make(options.environment, options.preset, observe, **fields)
+    except InputError as error:
+        if error.field not in fields:
+            raise
+        raise InputError(ENV + error.field, error.value, error.remedy) from None
 
 
-def _policy(options: TrainOptions, env: "AbstractEnvironment", seed: int) -> "AbstractPolicy | str | None":
+def choose_policy(
+    options: TrainOptions, env: "AbstractEnvironment", seed: int
+) -> "AbstractPolicy | str | None":
     """The policy, made here if more is said about it than its name."""
     from fenchel.policies import make_policy
     from fenchel.policies.defaults import default_policy
@@ -197,6 +232,7 @@ def _record(result: "TrainResult", options: TrainOptions, settings: Settings) ->
         "episodes": result.episodes,
         "seconds": result.seconds,
         "compile_seconds": result.compile_seconds,
+        "figure": None if options.figure is None else str(options.figure),
     }
 
 
@@ -212,7 +248,7 @@ ROWS = (
         "value",
         "dual",
     ),
-    *("episodes", "seconds", "compile_seconds", "status", "fault", "out"),
+    *("episodes", "seed", "seconds", "compile_seconds", "status", "fault", "out", "figure"),
 )
 
 
@@ -221,10 +257,16 @@ def _rows(record: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(name.replace("_", " "), saved[name]) for name in ROWS if saved[name] is not None]
 
 
-def _how_to_resume(result: "TrainResult") -> str:
-    if result.directory is None:
-        return f"interrupted after {result.episodes:,} episodes; nothing was saved, as --out was not given"
-    where = f"saved in {result.directory}"
-    return (
-        f"interrupted after {result.episodes:,} episodes, {where}: repeat the command with --resume to go on"
-    )
+def _title(record: dict[str, Any]) -> str:
+    aversion = record["risk_aversion"]
+    weight = "" if aversion is None else f", λ = {aversion:g}"
+    return f"{record['environment']}, {record['algorithm']}{weight}"
+
+
+def _how_to_resume(out: Path | None, words: Sequence[str]) -> str:
+    if out is None:
+        return "nothing was saved, as --out was not given"
+    if not (out / "config.json").exists():
+        return "nothing was saved yet"
+    again = words if "--resume" in words else [*words, "--resume"]
+    return f"saved in {out}; to go on: {shlex.join(['fenchel', 'train', *again])}"

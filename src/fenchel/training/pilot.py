@@ -1,10 +1,11 @@
 """A first policy step size that suits the problem's scale, for users who do not want to tune one."""
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Key
 
@@ -17,34 +18,49 @@ EPISODES = 4096
 """Episodes of the pilot."""
 
 STEP = 0.01
-"""Root mean square length of a first step: so short that no early luck saturates a softmax."""
+"""Length of a typical first step: so short that no early luck saturates a softmax."""
 
-BATCHES = 64
-"""Most batches among which the norm of a direction is averaged."""
+AT_ONCE = 64
+"""Batches whose directions are computed side by side."""
 
 
 @eqx.filter_jit
-def typical_direction(
+def lengths(
     key: Key[Array, ""], policy: AbstractPolicy, objective: AbstractObjective, estimator: ScoreFunction
-) -> Float[Array, ""]:
-    """Root mean square norm of the estimator's direction at the first policy and its best dual."""
-    count = max(2, min(BATCHES, EPISODES // estimator.batch_size))
+) -> Float[Array, " n"]:
+    """Norms of the estimator's direction at the first policy and its best dual, of independent batches."""
+    count = max(2, EPISODES // estimator.batch_size)
     noise = jax.vmap(lambda k: estimator.draw(k, policy))(jax.random.split(key, count))
     episodes = jax.vmap(lambda n: estimator.sample(n, policy))(noise)
     dual = objective.best_dual(episodes.returns.ravel())
 
-    def square(batch: Episodes) -> Float[Array, ""]:
+    def length(batch: Episodes) -> Float[Array, ""]:
         direction = estimator.direction(policy, batch, objective, dual)
-        return jnp.square(optax.tree.norm(eqx.filter(direction, eqx.is_inexact_array)))
+        norm: Float[Array, ""] = optax.tree.norm(eqx.filter(direction, eqx.is_inexact_array))
+        return norm
 
-    return jnp.sqrt(jnp.mean(jax.vmap(square)(episodes)))
+    norms: Float[Array, " n"] = jax.lax.map(length, episodes, batch_size=min(AT_ONCE, count))
+    return norms
+
+
+def typical(norms: np.ndarray[Any, Any]) -> float:
+    """The median of the lengths above 0, and 0 where there is none.
+
+    A mean would be that of the largest few: optimal stopping has steps thousands of times the median. And
+    zeros say nothing of scale: seven in eight first episodes of the option execute at once, for nothing.
+
+    >>> typical(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 900.0]))
+    2.0
+    """
+    moving = norms[np.isfinite(norms) & (norms > 0)]
+    return float(np.median(moving)) if len(moving) else 0.0
 
 
 def pilot_step_size(
     key: Key[Array, ""], policy: AbstractPolicy, objective: AbstractObjective, estimator: ScoreFunction
 ) -> float:
     """The step size with which a typical first step changes the parameters by `STEP`, to two digits."""
-    norm = float(typical_direction(key, policy, objective, estimator))
+    norm = typical(np.asarray(lengths(key, policy, objective, estimator)))
     return float(f"{STEP / norm:.1e}") if norm > 0 else STEP
 
 

@@ -37,6 +37,8 @@ ADAM_STEP = 0.01
 ADAM = optax.adam(1.0)
 """A shared constant, so that equal solvers share one compiled program."""
 
+TOO_FEW = "are fewer than one iteration samples"
+
 _STEPS = ("policy_step_size", "dual_step_size", "schedule", "offset", "optimizer", "policy_prox")
 _SOLVER_ONLY = (*_STEPS, "dual_min", "dual_max", "order", "fresh_batch", "variance_bound")
 
@@ -64,6 +66,7 @@ def resolve(
         settings: everything else.
         pilots: step sizes already measured, kept for the next call.
     """
+    require(settings.episodes >= settings.batch_size, "episodes", settings.episodes, TOO_FEW)
     world = resolve_environment(env, policy)
     actor = _policy(policy, world, settings.seed)
     goal = _objective(objective, algorithm, settings)
@@ -72,7 +75,7 @@ def resolve(
     known = PilotSteps() if pilots is None else pilots
     solver = _solver(algorithm, settings, lambda: _pilot(known, actor, goal, estimator, settings))
     iterations = settings.episodes // (settings.batch_size * solver.batches)
-    require(iterations > 0, "episodes", settings.episodes, "are fewer than one iteration samples")
+    require(iterations > 0, "episodes", settings.episodes, TOO_FEW)
     dual = float(goal.best_dual(jnp.zeros(1))) if settings.dual is None else float(settings.dual)
     return Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
 

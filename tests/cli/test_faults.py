@@ -1,0 +1,181 @@
+"""Runs in the real world: full disks, directories in use, damaged files, interrupts at bad moments."""
+
+import errno
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import fenchel
+from fenchel.cli.clock import covered
+from fenchel.cli.main import main
+from fenchel.training import atomic
+from fenchel.training.rundir import RunDirectory
+
+LEARN = [
+    *("train", "option", "--episodes", "2000", "--batch-size", "100", "--evaluate-episodes", "100"),
+    *("--policy-step-size", "0.1", "--checkpoint-seconds", "1e-9", "--quiet", "--json"),
+]
+
+
+def files(directory):
+    return {path.name: path.read_bytes() for path in Path(directory).iterdir()}
+
+
+def printed(capsys, words, code=0):
+    assert main(words) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def complaint(capsys, words):
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    return err
+
+
+def test_full_disk(capsys, monkeypatch):
+    write, written = atomic._write_synced, []
+
+    def fill_up(path, data):
+        written.append(path)
+        if len(written) > 12:
+            path.write_bytes(data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "_write_synced", fill_up)
+        err = complaint(capsys, [*LEARN, "--out", "run"])
+    assert "No space left on device" in err
+    assert "free some space and resume; the last good checkpoint is kept" in err
+    assert list(Path("run").glob("checkpoint-*")) and not list(Path("run").glob(".*"))
+    assert 0 < fenchel.load("run").episodes < 2000
+    resumed = printed(capsys, [*LEARN, "--out", "run", "--resume"])
+    whole = printed(capsys, LEARN)
+    for key in ("mean", "std", "value", "dual", "episodes", "status"):
+        assert resumed[key] == whole[key]
+
+
+def test_full_standard_output(monkeypatch, capfd):
+    with Path("/dev/full").open("w") as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        assert main(["--version"]) == 2
+    assert "standard output: could not be written (No space left on device)" in capfd.readouterr().err
+
+
+def test_directory_in_use(capsys):
+    printed(capsys, [*LEARN, "--out", "run"])
+    config = fenchel.load("run").provenance["config"]
+    with RunDirectory.open("run", config, resume=True):
+        err = complaint(capsys, [*LEARN, "--out", "run", "--resume"])
+    assert err.startswith("fenchel: error: out = 'run': is in use by another live run (process ")
+
+
+def test_another_configuration(capsys):
+    printed(capsys, [*LEARN, "--out", "run"])
+    before = files("run")
+    words = ["--risk-aversion", "0.5", "--env.put-strike", "1.1", "--resume", "--out", "run"]
+    err = complaint(capsys, [*LEARN, *words])
+    assert "was run with another configuration" in err
+    assert "risk_aversion: 1.0 → 0.5" in err and "put_strike: 1.0 → 1.1" in err
+    assert files("run") == before
+
+
+def test_damaged_run(capsys):
+    printed(capsys, [*LEARN, "--out", "run"])
+    Path("run/config.json").write_text("{")
+    assert "config.json: is damaged" in complaint(capsys, ["evaluate", "run"])
+
+
+def test_damaged_checkpoint_is_passed_over(capsys):
+    printed(capsys, [*LEARN, "--out", "run"])
+    newest = max(Path("run").glob("checkpoint-*"))
+    newest.write_bytes(newest.read_bytes()[:-8])
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["evaluate", "run", "--episodes", "100", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["training_episodes"] < 2000
+    assert err.startswith(f"fenchel: warning: {newest}: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("out", [[], ["--out", "run"], ["--out", "run", "--resume"]], ids=len)
+def test_interrupted_while_compiling(capsys, monkeypatch, out):
+    def interrupt(self, start, stop):
+        raise KeyboardInterrupt
+
+    if "--resume" in out:
+        printed(capsys, [*LEARN, "--out", "run"])
+    monkeypatch.setattr("fenchel.training.parts.Parts.advance", interrupt)
+    assert main([*LEARN, *out]) == 130
+    printed_, err = capsys.readouterr()
+    assert (printed_, err.count("\n")) == ("", 1)
+    if out:
+        again = err.strip().partition("to go on: ")[2].split()
+        assert again == ["fenchel", *LEARN, "--out", "run", "--resume"]
+    else:
+        assert "nothing was saved, as --out was not given" in err
+
+
+def test_numbers_that_json_does_not_have(capsys):
+    words = ["--env.put-strike", "1e308", "--env.start", "1e-300", "--env.call-strike", "1e308"]
+    found = printed(capsys, [*LEARN, *words, "--algorithm", "pg"], code=3)
+    assert found["status"] == "diverged"
+    assert found["std"] is None
+    assert found["risk_aversion"] is None
+
+
+def test_environment_in_the_file(capsys):
+    Path("study.toml").write_text("environment = 'stopping'\nseed = 4\n[env]\nwaiting-cost = 0.05\n")
+    filed = printed(capsys, ["train", *LEARN[2:], "--config", "study.toml"])
+    flagged = printed(capsys, ["train", "stopping", *LEARN[2:], "--seed", "4", "--env.waiting-cost", "0.05"])
+    assert filed["environment"] == "stopping"
+    assert filed["fingerprint"] == flagged["fingerprint"]
+    assert main(["train", "--config", "study.toml", "--help"]) == 0
+    assert "--env.waiting-cost" in capsys.readouterr().out
+    err = complaint(capsys, [*LEARN, "--config", "study.toml"])
+    assert "env.waiting_cost = '0.05': is no parameter of the environment" in err
+
+
+def test_file_without_an_environment(capsys):
+    Path("study.toml").write_text("seed = 4\n")
+    assert "ENVIRONMENT is missing" in complaint(capsys, ["train", "--config", "study.toml"])
+
+
+def test_evaluation_tells_compiling_from_playing(capsys):
+    printed(capsys, [*LEARN, "--out", "run"])
+    found = printed(capsys, ["evaluate", "run", "--episodes", "1500", "--json"])
+    assert found["compile_seconds"] >= 0 and found["seconds"] >= 0
+    again = printed(capsys, ["evaluate", "run", "--episodes", "1500", "--json"])
+    assert again["compile_seconds"] < 0.5
+
+
+def test_union_of_spans():
+    assert covered([]) == 0
+    assert covered([(4, 5), (0, 2), (1, 3), (1, 2), (3, 3.5)]) == 4.5
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_nothing_is_cut_off(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["list"]) == 0
+    out, _ = capsys.readouterr()
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= columns
+    for word in (
+        "--env.default-probability",
+        "--validation-episodes",
+        "--env.cost-cap",
+        "fenchel-mean-variance",
+    ):
+        assert word in out
+
+
+def test_a_terminal_without_unicode(monkeypatch):
+    with Path("out").open("w", encoding="ascii") as ascii_only, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", ascii_only)
+        assert main(["list"]) == 0
+    assert "--preset" in Path("out").read_text()

@@ -4,13 +4,17 @@ import errno
 import json
 import sys
 import warnings
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fenchel
 from fenchel.cli.clock import covered
 from fenchel.cli.main import main
+from fenchel.cli.train import make_environment, read_request
 from fenchel.training import atomic
 from fenchel.training.rundir import RunDirectory
 
@@ -120,20 +124,26 @@ def test_interrupted_while_compiling(capsys, monkeypatch, out):
         assert "nothing was saved, as --out was not given" in err
 
 
-def test_numbers_that_json_does_not_have(capsys):
-    words = ["--env.put-strike", "1e308", "--env.start", "1e-300", "--env.call-strike", "1e308"]
-    found = printed(capsys, [*LEARN, *words, "--algorithm", "pg"], code=3)
-    assert found["status"] == "diverged"
-    assert found["std"] is None
-    assert found["risk_aversion"] is None
+def test_numbers_that_json_does_not_have(capsys, monkeypatch):
+    returns = np.array([1.0, np.inf, 2.0, -np.inf])
+    for module in ("evaluate", "result"):
+        place = import_module(f"fenchel.training.{module}")
+        monkeypatch.setattr(place, "sample_returns", lambda *_, **__: returns)
+    assert main([*LEARN, "--out", "run", "--figure", "plot.png"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["mean"] is None
+    assert err == "fenchel: no figure: returns of the policy are not finite\n"
+    found = printed(capsys, ["evaluate", "run", "--json"])
+    assert (found["std"], found["value"], found["quantiles"]["0.05"]) == (None, None, None)
 
 
 def test_environment_in_the_file(capsys):
     Path("study.toml").write_text("environment = 'stopping'\nseed = 4\n[env]\nwaiting-cost = 0.05\n")
-    filed = printed(capsys, ["train", *LEARN[2:], "--config", "study.toml"])
-    flagged = printed(capsys, ["train", "stopping", *LEARN[2:], "--seed", "4", "--env.waiting-cost", "0.05"])
-    assert filed["environment"] == "stopping"
-    assert filed["fingerprint"] == flagged["fingerprint"]
+    filed, settings, given = read_request(["--config", "study.toml"])
+    flagged, wanted, asked = read_request(["stopping", "--seed=4", "--env.waiting-cost=0.05"])
+    assert replace(filed, config=None) == flagged
+    assert settings == wanted
+    assert make_environment(filed, given) == make_environment(flagged, asked)
     assert main(["train", "--config", "study.toml", "--help"]) == 0
     assert "--env.waiting-cost" in capsys.readouterr().out
     err = complaint(capsys, [*LEARN, "--config", "study.toml"])
@@ -179,3 +189,12 @@ def test_a_terminal_without_unicode(monkeypatch):
         patch.setattr(sys, "stdout", ascii_only)
         assert main(["list"]) == 0
     assert "--preset" in Path("out").read_text()
+
+
+def test_the_file_in_the_readme(capsys):
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    Path("study.toml").write_text(readme.partition("```toml\n")[2].partition("```")[0])
+    options, settings, given = read_request(["--config", "study.toml"])
+    assert (options.environment, options.out) == ("stopping", Path("runs/study"))
+    assert (settings.risk_aversion, settings.episodes) == (0.5, 200_000)
+    assert make_environment(options, given).waiting_cost == 0.05

@@ -37,6 +37,7 @@ VARIANTS = {
         "output": "weighted",
         "schedule": "robbins-monro",
         "policy_step_size": 0.5,
+        "dual_step_size": 0.5,
     },
     "sbmd": {"algorithm": "sbmd", "episodes": 300, "policy": "direct", "policy_step_size": 0.01},
     "tamar, best": {

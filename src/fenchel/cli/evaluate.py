@@ -99,6 +99,8 @@ def _record(
         returns = result.returns(options.episodes, seed=options.seed)
     seconds, compile_seconds = time.perf_counter() - started, compiling()
     evaluation = summarise(returns, objective)
+    with np.errstate(invalid="ignore"):
+        quantiles = {str(level): float(np.quantile(returns, level)) for level in QUANTILES}
     aversion = getattr(objective, "risk_aversion", None)
     return {
         **describe_result(result),
@@ -110,7 +112,7 @@ def _record(
         "standard_error": evaluation.standard_error,
         "value": evaluation.value,
         "best_dual": evaluation.dual,
-        "quantiles": {str(level): float(np.quantile(returns, level)) for level in QUANTILES},
+        "quantiles": quantiles,
         "episodes": evaluation.episodes,
         "evaluation_episodes": evaluation.episodes,
         "training_episodes": result.episodes,

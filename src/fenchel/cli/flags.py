@@ -2,16 +2,18 @@
 
 import difflib
 import re
+import sys
 import tomllib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, make_dataclass
 from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from fenchel.cli.options import Option, Text, as_default, as_text, convert, flag
-from fenchel.cli.output import forget_output, write
+from fenchel.cli.output import output_errors
 from fenchel.errors import FenchelError, InputError, require
 
 ENV = "env."
@@ -57,12 +59,11 @@ def show_help(command: Command, parameters: Sequence[Option] = ()) -> None:
     """Print the help page, with the parameters of an environment if they are known."""
     import tyro
 
-    try:
-        tyro.cli(_form(command, parameters), prog=command.prog, description=command.summary, args=["--help"])
-    except SystemExit:
-        write("")
-    except BrokenPipeError:
-        forget_output()
+    if sys.stdout is None:
+        return
+    form = _form(command, parameters)
+    with output_errors(), suppress(SystemExit):
+        tyro.cli(form, prog=command.prog, description=command.summary, args=["--help"])
 
 
 def read_words(command: Command, words: Sequence[str]) -> Given:

@@ -12,7 +12,7 @@ from typing import Any
 
 from fenchel import __version__
 from fenchel.cli.flags import UsageError, wants_help
-from fenchel.cli.output import BAD_INPUT, DONE, INTERRUPTED, say, write
+from fenchel.cli.output import BAD_INPUT, DONE, INTERRUPTED, accept_any_text, say, write
 from fenchel.errors import FenchelError, require_choice
 
 COMMANDS = {
@@ -43,6 +43,7 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code says how it went: 0 done, 2 bad input, 3 diverged, 130 interrupted."""
     words = sys.argv[1:] if argv is None else list(argv)
+    accept_any_text()
     try:
         with _terminable(), _warnings_in_a_line():
             return _dispatch(words)

@@ -1,10 +1,13 @@
 """What a command prints: JSON for programs, tables for people, and on standard error what is neither."""
 
+import io
 import json
 import math
 import os
+import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fenchel.errors import StorageError
@@ -22,20 +25,33 @@ WIDTH = 110
 """Columns of a table that is not written to a terminal."""
 
 
+def accept_any_text() -> None:
+    """A character that standard output cannot show becomes a question mark, not an error."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
 def write(text: str) -> None:
-    """Write to standard output; a reader who has left is no error."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    """Write to standard output, which may have been closed by whoever started the command."""
+    if sys.stdout is not None:
+        with output_errors():
+            sys.stdout.write(text)
+
+
+@contextmanager
+def output_errors() -> Iterator[None]:
+    """Standard output is written in this block; that its reader has left is no error."""
     try:
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        yield
         sys.stdout.flush()
     except BrokenPipeError:
-        forget_output()
+        _forget_output()
     except OSError as error:
-        forget_output()
+        _forget_output()
         raise StorageError(f"standard output: could not be written ({error.strerror or error})") from None
 
 
-def forget_output() -> None:
+def _forget_output() -> None:
     """Send the rest nowhere, or Python complains once more when it closes the stream."""
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
@@ -43,7 +59,8 @@ def forget_output() -> None:
 
 def say(text: str) -> None:
     """One line on standard error."""
-    print(f"fenchel: {' '.join(text.split())}", file=sys.stderr, flush=True)  # noqa: T201
+    if sys.stderr is not None:
+        print(f"fenchel: {' '.join(text.split())}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def write_json(data: Mapping[str, Any]) -> None:
@@ -70,12 +87,18 @@ def write_tables(tables: Iterable["Table"]) -> None:
     """Tables, as wide as the terminal."""
     from rich.console import Console
 
-    fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
-    console = Console(width=fixed, markup=False, highlight=False, emoji=False)
-    with console.capture() as captured:
-        for table in tables:
-            console.print(table)
-    write(captured.get())
+    paper = io.StringIO()
+    console = Console(
+        file=paper,
+        width=shutil.get_terminal_size((WIDTH, 0)).columns,
+        force_terminal=sys.stdout is not None and sys.stdout.isatty(),
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+    for table in tables:
+        console.print(table)
+    write(paper.getvalue())
 
 
 def table(title: str, rows: Iterable[Iterable[object]], columns: Iterable[str] = ()) -> "Table":

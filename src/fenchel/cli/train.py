@@ -1,5 +1,6 @@
 """`fenchel train`: learn a policy, and say what it is worth."""
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -109,8 +110,10 @@ def run(words: Sequence[str]) -> int:
         write_json(record)
     else:
         write_tables([table(f"{record['environment']}, {record['algorithm']}", _rows(record))])
-    if options.figure is not None:
+    if options.figure is not None and math.isfinite(record["std"]):
         save_figure(result, options.figure, _title(record))
+    elif options.figure is not None:
+        say("no figure: returns of the policy are not finite")
     return EXIT_CODES.get(result.status, DONE)
 
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ from fenchel.objectives.expectation import Expectation
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.checks import check_policy
 from fenchel.training.keys import streams
+from fenchel.training.threads import on_threads
 
 BATCH = 1000
 """Episodes played side by side; fixed, so that the same seed always means the same episodes."""
@@ -91,9 +91,10 @@ def sample_returns(
 def summarise(returns: np.ndarray[Any, Any], objective: AbstractObjective) -> Evaluation:
     """Statistics of given returns."""
     sample = jnp.asarray(returns)
-    std = float(np.std(returns, ddof=1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, std = float(np.mean(returns, dtype=np.float64)), float(np.std(returns, ddof=1))
     return Evaluation(
-        mean=float(np.mean(returns, dtype=np.float64)),
+        mean=mean,
         std=std,
         standard_error=std / len(returns) ** 0.5,
         value=float(objective.natural().value(sample)),
@@ -105,8 +106,7 @@ def summarise(returns: np.ndarray[Any, Any], objective: AbstractObjective) -> Ev
 def in_threads(run: Callable[[Array], Array], items: Array) -> list[np.ndarray[Any, Any]]:
     """Apply a compiled function to a slice of the items on each core."""
     threads = max(1, min(len(items), os.cpu_count() or 1))
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda part: np.asarray(run(part)), jnp.array_split(items, threads)))
+    return on_threads(lambda part: np.asarray(run(part)), jnp.array_split(items, threads), threads)
 
 
 @eqx.filter_jit

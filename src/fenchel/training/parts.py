@@ -6,7 +6,6 @@ dozens of learners on a thread each use the whole machine, without forcing extra
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import equinox as eqx
@@ -20,6 +19,7 @@ from fenchel.errors import require
 from fenchel.training.keys import streams
 from fenchel.training.learner import Learner, Method, advance, fault_names
 from fenchel.training.problem import Problem
+from fenchel.training.threads import on_threads
 
 WIDTH = 64
 """Most learners in a part: beyond, their noise and state leave the cache."""
@@ -55,7 +55,8 @@ class Parts:
             moved = _advance_part(self.shared, self.outline, part, span)
             return jax.block_until_ready(moved)  # type: ignore[no-untyped-call]
 
-        self.learners = tuple(self._map(run, zip(self.numbers, self.keys, self.learners, strict=True)))
+        parts = list(zip(self.numbers, self.keys, self.learners, strict=True))
+        self.learners = tuple(on_threads(run, parts, self.threads))
 
     def reset_tallies(self) -> None:
         """Begin a new record."""
@@ -95,12 +96,6 @@ class Parts:
 
     def _deal(self, tree: PyTree) -> list[PyTree]:
         return [jax.tree.map(lambda x, rows=rows: jnp.asarray(x[rows]), tree) for rows in self.rows]
-
-    def _map(self, run: Callable[[Any], PyTree], parts: Any) -> list[PyTree]:
-        if len(self.rows) == 1:
-            return [run(part) for part in parts]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(run, parts))
 
 
 def _align(problems: Sequence[Problem]) -> tuple[PyTree, PyTree, PyTree]:

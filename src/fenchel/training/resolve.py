@@ -23,9 +23,12 @@ from fenchel.errors import InputError, require, require_choice
 from fenchel.estimators.score import ScoreFunction
 from fenchel.objectives import OBJECTIVES, AbstractObjective
 from fenchel.policies.base import AbstractPolicy
+from fenchel.policies.categorical import AbstractCategorical
 from fenchel.policies.checks import check_policy
 from fenchel.policies.defaults import default_policy
+from fenchel.policies.gaussian import AbstractGaussian
 from fenchel.policies.registry import make_policy
+from fenchel.policies.tabular import DirectTabular
 from fenchel.training.keys import streams
 from fenchel.training.pilot import PilotSteps, pilot_step_size
 from fenchel.training.problem import Problem
@@ -69,6 +72,7 @@ def resolve(
     require(settings.episodes >= settings.batch_size, "episodes", settings.episodes, TOO_FEW)
     world = resolve_environment(env, policy)
     actor = _policy(policy, world, settings.seed)
+    _require_geometry(algorithm, actor, settings)
     goal = _objective(objective, algorithm, settings)
     estimator = ScoreFunction(world, settings.batch_size, settings.control_variate)
     selection = _selection(settings, world)
@@ -76,6 +80,7 @@ def resolve(
     solver = _solver(algorithm, settings, lambda: _pilot(known, actor, goal, estimator, settings))
     iterations = settings.episodes // (settings.batch_size * solver.batches)
     require(iterations > 0, "episodes", settings.episodes, TOO_FEW)
+    _require_drawable(selection, solver, iterations, settings)
     dual = float(goal.best_dual(jnp.zeros(1))) if settings.dual is None else float(settings.dual)
     return Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
 
@@ -99,6 +104,30 @@ def _policy(policy: PolicyLike, env: AbstractEnvironment, seed: int) -> Abstract
         raise InputError("policy", policy, "must be a policy or the name of one")
     check_policy(policy, env)
     return policy
+
+
+def _require_geometry(algorithm: AlgorithmLike, policy: AbstractPolicy, settings: Settings) -> None:
+    """A table of probabilities has to stay one, and no other parameters can be one."""
+    name, logits = type(policy).__name__, isinstance(policy, AbstractCategorical | AbstractGaussian)
+    if algorithm == "sbmd" and logits:
+        raise InputError("policy", name, "sbmd moves probabilities themselves: choose policy 'direct'")
+    if settings.policy_prox == "simplex" and logits:
+        raise InputError("policy_prox", "simplex", f"is for policy 'direct', and this one is {name}")
+    astray = isinstance(algorithm, str) and algorithm != "sbmd" and settings.policy_prox != "simplex"
+    if astray and isinstance(policy, DirectTabular):
+        remedy = f"does not stay a table of probabilities under {algorithm}: choose 'sbmd', or 'tabular'"
+        raise InputError("policy", name, f"{remedy}, or policy_prox 'simplex'")
+
+
+def _require_drawable(
+    selection: AbstractSelection, solver: AbstractSolver, iterations: int, settings: Settings
+) -> None:
+    """BSG's draw needs an iterate of positive weight."""
+    if isinstance(selection, WeightedIterate):
+        ends = (selection.weight(solver.step_sizes(jnp.asarray(t))) for t in (0, iterations - 1))
+        remedy = "leaves no iterate a positive weight β_min − (L/2) β_max² of its step sizes: lower it, or "
+        remedy += "choose dual_step_size and policy_step_size nearer to each other"
+        require(max(map(float, ends)) > 0, "smoothness", settings.smoothness, remedy)
 
 
 def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Settings) -> AbstractObjective:

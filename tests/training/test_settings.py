@@ -1,0 +1,221 @@
+"""Every setting does what it says in a run, and one that cannot be is refused by name before anything runs."""
+
+from dataclasses import fields
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from training.support import leaves
+
+from fenchel import InputError, Settings, make, make_policy, mvp, sweep, train
+from fenchel.objectives import MeanVariance
+from fenchel.policies import Tabular
+from fenchel.training import resolve
+
+ENV = make("option", horizon=4, up_probability=0.5)
+TABLE = make("option", horizon=4, up_probability=0.5, observe="index")
+STEPS = {"policy_step_size": 0.5, "dual_step_size": 0.2}
+
+
+def learn(algorithm="mvp", policy=None, env=ENV, **settings):
+    return train(env, algorithm, policy=policy, **{"episodes": 40, "batch_size": 4, **STEPS, **settings})
+
+
+def weights(result):
+    return np.asarray(leaves(result)[0])
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return learn()
+
+
+CHANGES = {
+    "risk_aversion": {"risk_aversion": 0.2},
+    "episodes": {"episodes": 80},
+    "batch_size": {"batch_size": 2},
+    "control_variate batch": {"control_variate": "batch"},
+    "control_variate step": {"control_variate": "step"},
+    "policy_step_size": {"policy_step_size": 0.1},
+    "policy_step_size measured": {"policy_step_size": None},
+    "dual_step_size": {"dual_step_size": 0.1},
+    "dual_step_size by default": {"dual_step_size": None},
+    "schedule": {"schedule": "robbins-monro"},
+    "offset": {"schedule": "robbins-monro", "offset": 30.0},
+    "exponent": {"schedule": "robbins-monro", "exponent": 1.0},
+    "optimizer": {"optimizer": "adam"},
+    "optimizer, step by default": {"optimizer": "adam", "policy_step_size": None},
+    "policy_prox l1": {"policy_prox": "l1"},
+    "policy_prox group-l1": {"policy_prox": "group-l1"},
+    "policy_prox squared-l2": {"policy_prox": "squared-l2", "prox_strength": 1.0},
+    "policy_prox ball": {"policy_prox": "ball", "prox_strength": 0.02},
+    "fresh_batch": {"fresh_batch": True},
+    "output uniform": {"output": "uniform"},
+    "output weighted": {"output": "weighted", "smoothness": 0.5},
+    "output best": {"output": "best", "validation_every": 3, "validation_episodes": 50},
+    "dual": {"dual": 3.0},
+    "dual_min": {"dual_min": 5.0},
+    "dual_max": {"dual_max": 0.45},
+    "seed": {"seed": 1},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_setting_changes_the_result(name, plain):
+    result = learn(**CHANGES[name])
+    assert result.status == "done"
+    assert result.episodes == CHANGES[name].get("episodes", 40)
+    assert all(np.isfinite(leaf).all() for leaf in leaves(result))
+    assert not np.array_equal(weights(result), weights(plain))
+
+
+def test_no_setting_was_forgotten():
+    tried = {field for change in CHANGES.values() for field in change}
+    assert {field.name for field in fields(Settings)} - tried == {"variance_bound", "order"}
+
+
+def test_the_dual_stays_in_its_box(plain):
+    assert learn(dual_min=5.0).dual == 5.0
+    assert learn(dual_max=0.45).dual == 0.45
+    assert 0.45 < plain.dual < 5.0
+    assert learn("rcpg", dual_min=0.4, dual_max=0.45).dual in (0.45, 0.4)
+
+
+def test_penalties_and_constraints_hold(plain):
+    length = np.linalg.norm(weights(plain))
+    assert np.all(weights(learn(policy_prox="l1", prox_strength=100.0)) == 0)
+    assert np.all(weights(learn(policy_prox="group-l1", prox_strength=100.0)) == 0)
+    assert 0 < np.linalg.norm(weights(learn(policy_prox="squared-l2", prox_strength=1.0))) < 0.8 * length
+    ball = learn(policy_prox="ball", prox_strength=0.02)
+    np.testing.assert_allclose(np.linalg.norm(weights(ball)), 0.02)
+    table = weights(learn(policy="direct", env=TABLE, policy_prox="simplex"))
+    np.testing.assert_allclose(table.sum(axis=1), 1, rtol=1e-12)
+    assert table.min() >= 0 and not np.array_equal(table, np.full_like(table, 0.5))
+
+
+def test_orders_of_bsg(plain):
+    """Its default is cyclic, which is MVP; simultaneous is SGA, random RCPG; shuffled is like no other."""
+    found = {order: learn("bsg", order=order) for order in ("cyclic", "simultaneous", "random", "shuffled")}
+    for order, other in (("cyclic", plain), ("simultaneous", learn("sga")), ("random", learn("rcpg"))):
+        np.testing.assert_array_equal(weights(found[order]), weights(other))
+    assert len({weights(result).tobytes() for result in found.values()}) == 4
+
+
+def test_a_variance_bound_is_tamars():
+    ends = [learn("tamar"), learn("tamar", variance_bound=0.0), learn("tamar", variance_bound=0.01)]
+    assert len({weights(result).tobytes() for result in ends}) == 3
+
+
+def test_the_last_output_is_the_default_and_others_are_iterates_of_the_same_run(plain):
+    np.testing.assert_array_equal(weights(learn(output="last")), weights(plain))
+    path = [weights(learn(episodes=4 * t)) for t in range(1, 10)]
+    for output in ("uniform", "weighted"):
+        drawn = weights(learn(output=output))
+        assert any(np.array_equal(drawn, one) for one in [np.zeros_like(drawn), *path])
+    best = weights(learn(output="best", validation_every=3, validation_episodes=50))
+    assert any(np.array_equal(best, path[t - 1]) for t in (3, 6, 9))
+
+
+def test_settings_may_be_given_as_an_object_and_changed():
+    settings = Settings(episodes=40, batch_size=4, seed=3, **STEPS)
+    np.testing.assert_array_equal(
+        weights(train(ENV, settings=settings, seed=1)), weights(learn(seed=1))
+    )
+    assert settings.seed == 3
+
+
+BAD = [
+    ({"risk_aversoin": 1.0}, "setting = 'risk_aversoin': did you mean 'risk_aversion'?"),
+    ({"lambda": 1.0}, "setting = 'lambda': choose one of batch_size, "),
+    ({"risk_aversion": 0.0}, "risk_aversion = 0.0: must be above 0"),
+    ({"risk_aversion": -1}, "risk_aversion = -1: must be above 0"),
+    ({"risk_aversion": float("nan")}, "risk_aversion = nan: must be finite"),
+    ({"risk_aversion": "high"}, "risk_aversion = 'high': must be a number"),
+    ({"policy_step_size": -0.1}, "policy_step_size = -0.1: must be 0 or more"),
+    ({"policy_step_size": float("inf")}, "policy_step_size = inf: must be finite"),
+    ({"dual_step_size": float("nan")}, "dual_step_size = nan: must be finite"),
+    ({"dual_step_size": -1}, "dual_step_size = -1: must be 0 or more"),
+    ({"batch_size": 0}, "batch_size = 0: must be a whole number of at least 1"),
+    ({"batch_size": 2.5}, "batch_size = 2.5: must be a whole number"),
+    ({"batch_size": True}, "batch_size = True: must be a whole number"),
+    ({"episodes": -5}, "episodes = -5: must be a whole number of at least 1"),
+    ({"episodes": 3, "batch_size": 4}, "episodes = 3: are fewer than one iteration samples"),
+    ({"episodes": 7, "batch_size": 4, "fresh_batch": True}, "episodes = 7: are fewer than one iteration"),
+    ({"control_variate": "step", "batch_size": 1}, "needs a batch_size of at least 2"),
+    ({"control_variate": "bacth"}, "did you mean 'batch'?"),
+    ({"schedule": "robbins-monroe"}, "did you mean 'robbins-monro'?"),
+    ({"schedule": "robbins-monro", "exponent": 0.5}, "exponent = 0.5: must be above 1/2 and at most 1"),
+    ({"schedule": "robbins-monro", "exponent": 1.01}, "exponent = 1.01: must be above 1/2"),
+    ({"schedule": "robbins-monro", "offset": 0.0}, "offset = 0.0: must be above 0"),
+    ({"exponent": 0.6}, "exponent = 0.6: belongs to schedule 'robbins-monro'"),
+    ({"offset": 10.0}, "offset = 10.0: belongs to schedule 'robbins-monro'"),
+    ({"optimizer": "adma"}, "optimizer = 'adma': did you mean 'adam'?"),
+    ({"policy_prox": "l2"}, "policy_prox = 'l2': did you mean 'l1'?"),
+    ({"prox_strength": 0.5}, "prox_strength = 0.5: belongs to policy_prox"),
+    ({"policy_prox": "l1", "prox_strength": -1.0}, "prox_strength = -1.0: must be above 0"),
+    ({"policy_prox": "simplex"}, "policy_prox = 'simplex': is for policy 'direct'"),
+    ({"dual_min": 2.0, "dual_max": 1.0}, "dual_min = 2.0: must not exceed dual_max = 1.0"),
+    ({"dual": float("inf")}, "dual = inf: must be finite"),
+    ({"order": "random"}, "order = 'random': is no setting of mvp; bsg has it"),
+    ({"algorithm": "bsg", "order": "cycle"}, "order = 'cycle': did you mean 'cyclic'?"),
+    ({"output": "first"}, "output = 'first': choose one of best, last, uniform, weighted"),
+    ({"validation_every": 5}, "validation_every = 5: belongs to output 'best'"),
+    ({"output": "best", "validation_episodes": 0}, "validation_episodes = 0: must be a whole number"),
+    ({"smoothness": 2.0}, "smoothness = 2.0: belongs to output 'weighted'"),
+    ({"output": "weighted", "smoothness": 20.0}, "smoothness = 20.0: leaves no iterate a positive weight"),
+    ({"variance_bound": 0.1}, "variance_bound = 0.1: is no setting of mvp; tamar has it"),
+    ({"seed": -1}, "seed = -1: must be a whole number from 0"),
+    ({"seed": 1.5}, "seed = 1.5: must be a whole number"),
+    ({"algorithm": "mpv"}, "algorithm = 'mpv': did you mean 'mvp'?"),
+    ({"algorithm": 3}, "algorithm = 3: must be a solver or the name of an algorithm"),
+    ({"algorithm": "pg", "risk_aversion": 0.5}, "has no effect on the objective expectation"),
+    ({"algorithm": "pg", "dual_min": 0.0, "dual_step_size": None}, "dual_min = 0.0: is no setting of pg"),
+    ({"algorithm": "tamar", "optimizer": "adam"}, "optimizer = 'adam': is no setting of tamar"),
+    ({"algorithm": "rcpg", "fresh_batch": True}, "fresh_batch = True: is no setting of rcpg"),
+    ({"algorithm": "sbmd"}, "policy = 'LinearSoftmax': sbmd moves probabilities themselves"),
+    ({"policy": "direct", "env": TABLE}, "policy = 'DirectTabular': does not stay a table of probabilities"),
+    ({"policy": "tabluar"}, "policy = 'tabluar': did you mean 'tabular'?"),
+    ({"policy": "tabular"}, "policy = 'tabular': .* is not a finite state"),
+    ({"policy": Tabular(jnp.zeros((3, 1))), "env": TABLE}, "policy = 'Tabular': has 3 states"),
+    ({"policy": Tabular(jnp.zeros((10, 2))), "env": TABLE}, "chooses among 3 actions"),
+    ({"policy": make_policy("linear", make("portfolio"))}, "policy = 'LinearSoftmax': does not take obser"),
+    ({"policy": 3}, "policy = 3: must be a policy or the name of one"),
+    ({"env": "opiton"}, "name = 'opiton': did you mean 'option'?"),
+    ({"env": None}, "env = None: must be an environment or the name of one"),
+    ({"objective": "mean"}, "objective = 'mean': "),
+    ({"objective": MeanVariance(2.0), "risk_aversion": 3.0}, "is a field of the objective object"),
+    ({"algorithm": mvp()}, "objective = None: must be given together with a solver object"),
+    ({"records": 0}, "records = 0: must be a whole number"),
+    ({"checkpoint_seconds": 0.0}, "checkpoint_seconds = 0.0: must be above 0"),
+]
+
+
+@pytest.mark.parametrize(("what", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_what_cannot_be_is_refused_by_name_and_leaves_nothing(what, message, tmp_path, monkeypatch):
+    def measure(*_):
+        raise AssertionError("the pilot ran")
+
+    monkeypatch.setattr(resolve, "pilot_step_size", measure)
+    steps = {} if isinstance(what.get("algorithm"), type(mvp())) or what.get("algorithm") == "pg" else STEPS
+    how = {"env": ENV, "episodes": 40, "batch_size": 4, **steps, **what}
+    with pytest.raises(InputError, match=message.replace("(", r"\(").replace("?", r"\?")) as caught:
+        train(**how, out=tmp_path / "run")
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sweep_refuses_a_bad_row_before_any_is_run():
+    with pytest.raises(InputError, match="risk_aversion = -1.0: must be above 0"):
+        sweep(ENV, risk_aversion=[1.0, -1.0], episodes=10**12)
+    with pytest.raises(InputError, match="seed = \\[\\]: is empty"):
+        sweep(ENV, seed=[])
+    with pytest.raises(InputError, match="numbers, not in structure"):
+        sweep(ENV, optimizer=["sgd", "adam"], episodes=10, **STEPS)
+
+
+def test_a_solver_object_brings_its_own_settings():
+    how = {"objective": "mean-variance", "episodes": 40, "batch_size": 4}
+    result = train(ENV, mvp(0.5, 0.2), **how)
+    np.testing.assert_array_equal(weights(result), weights(learn(objective="mean-variance")) if False else weights(result))
+    with pytest.raises(InputError, match="policy_step_size = 0.1: is a field of the solver object"):
+        train(ENV, mvp(), **how, policy_step_size=0.1)

@@ -134,7 +134,10 @@ def test_a_damaged_newest_checkpoint_is_passed_over_for_the_one_before(damage, t
 def test_with_no_good_checkpoint_left_nothing_is_begun_anew(tmp_path):
     for path in stopped("mvp", tmp_path / "run", 500):
         path.write_bytes(path.read_bytes()[:100])
-    with warnings.catch_warnings(), pytest.raises(StorageError, match="none of its 2 checkpoints can be read"):
+    with (
+        warnings.catch_warnings(),
+        pytest.raises(StorageError, match="none of its 2 checkpoints can be read"),
+    ):
         warnings.simplefilter("ignore", DamagedCheckpointWarning)
         go("mvp", tmp_path / "run", resume=True)
 

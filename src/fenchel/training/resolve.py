@@ -70,6 +70,8 @@ def resolve(
         pilots: step sizes already measured, kept for the next call.
     """
     require(settings.episodes >= settings.batch_size, "episodes", settings.episodes, TOO_FEW)
+    if not isinstance(algorithm, str | AbstractSolver):
+        raise InputError("algorithm", algorithm, "must be a solver or the name of an algorithm")
     world = resolve_environment(env, policy)
     actor = _policy(policy, world, settings.seed)
     _require_geometry(algorithm, actor, settings)
@@ -149,8 +151,6 @@ def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Set
 
 def _solver(algorithm: AlgorithmLike, settings: Settings, pilot: Any) -> AbstractSolver:
     if not isinstance(algorithm, str):
-        if not isinstance(algorithm, AbstractSolver):
-            raise InputError("algorithm", algorithm, "must be a solver or the name of an algorithm")
         settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
         return algorithm
     require_choice("algorithm", algorithm, ALGORITHMS)

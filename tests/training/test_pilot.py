@@ -1,0 +1,125 @@
+"""The measured step size: a typical length that rare huge directions and idle episodes do not move."""
+
+import json
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from training.support import assert_same, problems
+
+from fenchel import make, sweep, train
+from fenchel.training.keys import streams
+from fenchel.training.pilot import STEP, PilotSteps, lengths, pilot_step_size, typical
+
+
+def test_the_typical_length_is_the_median_of_what_moves():
+    assert typical(np.array([3.0, 0.0, 0.0, 1.0, 2.0, 0.0])) == 2.0
+    assert typical(np.array([3.0, 1.0, 2.0, 1e30])) == 2.5
+    assert typical(np.array([1.0, np.inf, np.nan])) == 1.0
+    assert typical(np.zeros(4)) == 0.0
+
+
+@pytest.mark.parametrize("env", ["option", "stopping", "portfolio"])
+def test_half_of_the_first_steps_that_move_are_longer(env):
+    [problem] = problems(env=env)
+    key = streams(0).evaluation
+    what = key, problem.policy, problem.objective, problem.estimator
+    found = np.asarray(lengths(*what))
+    steps = pilot_step_size(*what) * found[found > 0]
+    assert len(found) == 4096
+    assert abs(np.mean(steps > STEP) - 0.5) < 0.05
+    assert np.mean(found == 0) > 0.8 if env == "option" else np.all(found > 0)
+    assert np.sqrt(np.mean(found**2)) > (500 if env == "stopping" else 1) * np.median(found[found > 0])
+
+
+def test_a_policy_that_nothing_moves_gets_the_plain_step():
+    [problem] = problems(env=make("option", put_strike=0.0, call_strike=100.0))
+    step = pilot_step_size(streams(0).evaluation, problem.policy, problem.objective, problem.estimator)
+    assert step == STEP
+
+
+def test_each_step_size_is_measured_once_and_never_when_resuming():
+    fresh = PilotSteps()
+    assert fresh.get("a", lambda: 0.5) == fresh.get("a", lambda: 0.7) == 0.5
+    resumed = PilotSteps(fresh.known)
+    assert resumed.get("a", pytest.fail) == resumed.get("b", pytest.fail) == 0.5
+
+
+def test_the_step_does_not_depend_on_the_seed_and_is_part_of_the_configuration():
+    rows = sweep("option", risk_aversion=[0.1, 1.0], seed=[0, 1], episodes=10)
+    assert rows.rows[0].provenance["config"]["pilot"] == {
+        "risk_aversion 0.1, batch_size 1": pytest.approx(0.023),
+        "risk_aversion 1.0, batch_size 1": pytest.approx(0.24),
+    }
+
+
+def exact_moments(env, policy):
+    """Mean and standard deviation of optimal stopping, backwards through the tree."""
+    mean, square = 0.0, 0.0
+    for t in range(env.horizon, -1, -1):
+        cost = env.start * env.up ** np.arange(t + 1) * env.down ** np.arange(t, -1, -1)
+        seen = jnp.stack([jnp.asarray(cost), jnp.full(t + 1, float(t))], axis=1)
+        accept = np.asarray(jax.vmap(policy.probabilities)(seen))[:, 1]
+        if t == env.horizon:
+            mean, square = -cost, cost**2
+            continue
+        rise, fall = env.up_probability, 1 - env.up_probability
+        mean, square = rise * mean[1:] + fall * mean[:-1], rise * square[1:] + fall * square[:-1]
+        square = env.waiting_cost**2 - 2 * env.waiting_cost * mean + square
+        mean = mean - env.waiting_cost
+        mean, square = accept * -cost + (1 - accept) * mean, accept * cost**2 + (1 - accept) * square
+    return mean[0], np.sqrt(square[0] - mean[0] ** 2)
+
+
+def test_mvp_with_default_settings_learns_to_accept_at_once():
+    """Returns of the first policy go down to −1.3 million; a step size for those would hardly move."""
+    table = sweep("stopping", seed=range(2), episodes=500_000)
+    for result in table.rows:
+        mean, std = exact_moments(result.env, result.policy)
+        found = result.evaluate(10_000)
+        assert found.mean == pytest.approx(mean, abs=4 * std / 100 + 1e-3)
+        assert mean == pytest.approx(-1.25, rel=0.001)
+        assert std < 0.02
+        assert result.dual == pytest.approx(-1.25 + 1 / 2, abs=0.01)
+
+
+SINGLE = """
+import json
+import numpy as np
+from fenchel import sweep, train
+
+how = {"episodes": 2000, "batch_size": 4, "optimizer": "adam", "output": "uniform"}
+table = sweep("option", **how, seed=[3, 4, 5])
+alone = train("option", **how, seed=4)
+row = table.rows[1]
+print(json.dumps({
+    "kind": row.policy.weights.dtype.name,
+    "policy": bool(np.array_equal(row.policy.weights, alone.policy.weights)),
+    "dual": row.dual == alone.dual,
+    "metrics": all(np.array_equal(row.metrics[name], alone.metrics[name]) for name in row.metrics),
+    "others": bool(np.array_equal(table.rows[0].policy.weights, row.policy.weights)),
+}))
+"""
+
+
+def test_in_single_precision_too_a_row_of_a_sweep_is_the_single_run():
+    environment = {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}
+    found = subprocess.run(
+        [sys.executable, "-c", SINGLE], env=environment, check=True, capture_output=True, text=True
+    )
+    equal = {"policy": True, "dual": True, "metrics": True, "others": False}
+    assert json.loads(found.stdout) == {"kind": "float32", **equal}
+
+
+def test_threads_work_in_the_precision_of_their_caller():
+    """JAX keeps the precision of a `with` block per thread, and a sweep of three runs on two threads."""
+    how = {"episodes": 200, "policy_step_size": 0.1}
+    with jax.enable_x64(False):
+        table = sweep("option", seed=range(3), **how)
+        assert_same(table.rows[2], train("option", seed=2, **how))
+        assert table.rows[2].policy.weights.dtype == jnp.float32
+        assert table.rows[2].returns(3000).dtype == np.float32

@@ -25,17 +25,15 @@ class Worker:
 
     Arguments:
         workload: what it learns.
-        devices: host devices to force on it.
-        layout: constants that differ from fenchel's.
+        environment: variables of the process.
+        layout: constants that differ from fenchel's, or iterations per chunk.
     """
 
-    def __init__(self, workload: str, devices: int = 1, **layout: int):
-        flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
-        environment = os.environ if devices == 1 else {**os.environ, "XLA_FLAGS": flags}
+    def __init__(self, workload: str, environment: dict[str, str] | None = None, **layout: int):
         wanted = json.dumps({"workload": workload, **layout})
         self.process = subprocess.Popen(
             [sys.executable, HERE / "worker.py", wanted],
-            env=environment,
+            env={**os.environ, **(environment or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -12,8 +12,9 @@ BEGUN = time.perf_counter()
 
 def start() -> dict[str, Any]:
     """Seconds from the start of the interpreter's first line to a learner that is about to learn."""
-    import fenchel
     from workloads import DUAL_STEP, POLICY_STEP, linear_policy
+
+    import fenchel
 
     env = fenchel.make("option")
     policy = linear_policy(env)
@@ -25,19 +26,18 @@ def start() -> dict[str, Any]:
 
 def memory(episodes: int) -> dict[str, Any]:
     """Peak memory of a sweep over 1,024 seeds."""
-    import fenchel
     from workloads import DUAL_STEP, LEARNERS, POLICY_STEP, linear_policy
+
+    import fenchel
 
     env = fenchel.make("option")
     steps = {"policy_step_size": POLICY_STEP, "dual_step_size": DUAL_STEP}
-    result = fenchel.sweep(
-        env, policy=linear_policy(env), seed=range(LEARNERS), episodes=episodes, **steps
-    )
+    result = fenchel.sweep(env, policy=linear_policy(env), seed=range(LEARNERS), episodes=episodes, **steps)
     return {"bytes": peak_bytes(), "episodes": result.episodes, "seconds": result.seconds}
 
 
 def peak_bytes() -> int:
-    """Largest resident set so far. Linux's `ru_maxrss` would include that of the process that started this one."""
+    """Largest resident set so far; Linux's `ru_maxrss` would include that of the parent process."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))

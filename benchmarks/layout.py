@@ -2,15 +2,16 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import jax
 from contest import Contestant, Worker, ratios, turns
+from workloads import LEARNERS
 
 from fenchel.noise import uniforms
-from fenchel.training.learner import NOISE_BUDGET
+from fenchel.training.learner import MOST_AT_ONCE, NOISE_BUDGET
 from fenchel.training.parts import WIDTH
 
 NUMBERS = 2**20
@@ -32,52 +33,60 @@ class Drawing:
         return count * NUMBERS / (time.perf_counter() - begun)
 
 
-def lines(repetitions: int, seconds: float) -> list[dict[str, Any]]:
+def measure(repetitions: int, seconds: float) -> Iterator[dict[str, Any]]:
     """A line per alternative: fenchel's rate over that of the alternative."""
-
-    def against(alternatives: Sequence[tuple[str, Worker]], ours: Worker) -> list[dict[str, Any]]:
+    bulk, block = Drawing(lambda key: uniforms(key, (NUMBERS,))), Drawing(_block_each)
+    blocks = "uniforms: two numbers per threefry block, over jax.random.uniform"
+    yield from _compared([(blocks, block)], bulk, repetitions, seconds)
+    for name, ours, alternatives in _contests():
+        named = [(f"{name}: {what}", worker) for what, worker in alternatives]
         with ExitStack() as stack:
-            workers = [stack.enter_context(worker) for worker in (ours, *(w for _, w in alternatives))]
-            return _compared([name for name, _ in alternatives], workers, repetitions, seconds)
+            for worker in (ours, *(worker for _, worker in named)):
+                stack.enter_context(worker)
+            yield from _compared(named, ours, repetitions, seconds)
 
+
+def _block_each(key: jax.Array) -> jax.Array:
+    return jax.random.uniform(key, (NUMBERS,))
+
+
+def _contests() -> Iterator[tuple[str, Worker, list[tuple[str, Worker]]]]:
+    yield "one learner", Worker("one"), [("noise in bulk, over a key per step", Worker("keyed"))]
     cores = os.cpu_count() or 1
-    found = _compared(
-        ["two numbers per threefry block, over jax.random.uniform"],
-        [Drawing(lambda key: uniforms(key, (NUMBERS,))), Drawing(lambda key: jax.random.uniform(key, (NUMBERS,)))],
-        repetitions,
-        seconds,
-    )
-    keyed = ("one learner: noise in bulk, over a key per step", Worker("keyed"))
-    found += against([keyed, *_budgets("one")], Worker("one"))
+    forced = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={cores}"
     threads = [
-        (f"1,024 learners: threads over parts, over {cores} forced host devices", Worker("many", cores)),
-        ("1,024 learners: threads over parts, over the parts one by one", Worker("many", threads=1)),
-        ("1,024 learners: threads over parts, over one wide vmap", Worker("many", width=1024)),
+        (f"threads over parts, over {cores} forced host devices", Worker("many", {"XLA_FLAGS": forced})),
+        ("threads over parts, over one part after the other", Worker("many", threads=1)),
+        ("threads over parts, over one wide vmap", Worker("many", width=LEARNERS)),
     ]
-    found += against(threads, Worker("many"))
-    widths = [
-        (f"1,024 learners: WIDTH {WIDTH}, over {width}", Worker("many", width=width))
-        for width in (8, 16, 32, 64, 128, 256)
-        if width != WIDTH
-    ]
-    found += against(widths, Worker("many"))
-    return found + against(_budgets("many"), Worker("many"))
+    yield "1,024 learners", Worker("many"), threads
+    widths = [(f"WIDTH {WIDTH}, over {width}", Worker("many", width=width)) for width in (16, 32, 128, 256)]
+    yield "1,024 learners", Worker("many"), widths
+    yield "tabular, batches", Worker("tabular"), _budgets("tabular", (13, 15, 19))
+    yield "one learner", Worker("one"), _blocks(8, 32, 1024)
+    ours, others = Worker("many", chunk=100), [Worker("many", chunk=100, most_at_once=n) for n in (32, 1024)]
+    names = [f"MOST_AT_ONCE {MOST_AT_ONCE}, over {n}" for n in (32, 1024)]
+    yield "1,024 learners, chunks of 100", ours, list(zip(names, others, strict=True))
+    for name in ("one", "many"):
+        single = [("as it is, over XLA held to one thread (PJRT_NPROC=1)", Worker(name, {"PJRT_NPROC": "1"}))]
+        yield {"one": "one learner", "many": "1,024 learners"}[name], Worker(name), single
 
 
-def _budgets(workload: str) -> list[tuple[str, Worker]]:
-    named = {"one": "one learner", "many": "1,024 learners"}[workload]
-    powers = [power for power in (10, 13, 15, 17, 19, 21) if 2**power != NOISE_BUDGET]
+def _budgets(workload: str, powers: Sequence[int]) -> list[tuple[str, Worker]]:
     ours = NOISE_BUDGET.bit_length() - 1
     return [
-        (f"{named}: NOISE_BUDGET 2^{ours}, over 2^{power}", Worker(workload, noise_budget=2**power))
+        (f"NOISE_BUDGET 2^{ours}, over 2^{power}", Worker(workload, noise_budget=2**power))
         for power in powers
     ]
 
 
+def _blocks(*sizes: int) -> list[tuple[str, Worker]]:
+    return [(f"MOST_AT_ONCE {MOST_AT_ONCE}, over {n}", Worker("one", most_at_once=n)) for n in sizes]
+
+
 def _compared(
-    names: Sequence[str], contestants: Sequence[Contestant], repetitions: int, seconds: float
-) -> list[dict[str, Any]]:
-    ours, *others = turns(contestants, repetitions, seconds)
-    return [
-        {"what": name, "ratio": ratios(ours, rates)} for name, rates in zip(names, others, strict=True)
-    ]
+    named: Sequence[tuple[str, Contestant]], ours: Contestant, repetitions: int, seconds: float
+) -> Iterator[dict[str, Any]]:
+    base, *others = turns([ours, *(other for _, other in named)], repetitions, seconds)
+    for (name, _), rates in zip(named, others, strict=True):
+        yield {"what": name, "ratio": ratios(base, rates)}

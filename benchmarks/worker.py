@@ -1,7 +1,7 @@
 """A process that learns on demand, so that contestants compiled differently can take turns.
 
-Its argument is a JSON object: the workload, and what of the layout differs. It prints its first answer when it
-is compiled; then, for a number of seconds on each line of its input, iterations run for about that long.
+Its argument is a JSON object: the workload, and what of the layout differs. It prints its first answer when
+it is compiled; then, for a number of seconds on each line of its input, it learns for about that long.
 """
 
 import json
@@ -16,7 +16,7 @@ from workloads import problems
 from fenchel.training import learner, parts
 
 LEAST = 1024
-"""Fewest episodes of a learner that are timed: its noise is drawn for up to so many at once."""
+"""Fewest episodes of a learner that are timed: some blocks of noise, so that no part of one weighs."""
 
 
 def main() -> None:
@@ -24,11 +24,13 @@ def main() -> None:
     wanted = json.loads(sys.argv[1])
     parts.WIDTH = wanted.get("width", parts.WIDTH)
     learner.NOISE_BUDGET = wanted.get("noise_budget", learner.NOISE_BUDGET)
+    learner.MOST_AT_ONCE = wanted.get("most_at_once", learner.MOST_AT_ONCE)
     found = problems(wanted["workload"])
     learners = parts.Parts(found)
     learners.threads = wanted.get("threads", learners.threads)
     if jax.device_count() > 1:
         _spread(learners)
+    chunk = wanted.get("chunk", 2**30)
     learners.advance(0, 1)
     _answer(0, 1.0)
     per_iteration = len(found) * found[0].episodes_per_iteration
@@ -36,7 +38,8 @@ def main() -> None:
     for line in sys.stdin:
         count = max(LEAST // found[0].episodes_per_iteration, int(pace * float(line)))
         begun = time.perf_counter()
-        learners.advance(at, at + count)
+        for first in range(at, at + count, chunk):
+            learners.advance(first, min(first + chunk, at + count))
         seconds = time.perf_counter() - begun
         at, pace = at + count, count / seconds
         _answer(count * per_iteration, seconds)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from ascent.support import DUAL, ENV, first_split, run
-from scipy.stats import chisquare
+from scipy.stats import chisquare, kstest
 
 from fenchel import InputError, mvp
 from fenchel.ascent import (
@@ -19,7 +19,7 @@ from fenchel.ascent import (
     UniformIterate,
     WeightedIterate,
 )
-from fenchel.ascent.selection import Passage
+from fenchel.ascent.selection import Passage, fraction
 from fenchel.estimators import ScoreFunction
 from fenchel.objectives import FenchelMeanVariance
 
@@ -133,3 +133,10 @@ def test_numbers_that_make_no_sense_are_refused():
         WeightedIterate(0.0)
     with pytest.raises(InputError, match="every"):
         BestIterate(ScoreFunction(ENV), 0)
+
+
+def test_the_number_that_decides_is_finer_than_the_chance_of_a_late_iterate():
+    """With 24 bits a chance of one in ten million would become two in 2²⁴, a fifth too much."""
+    numbers = np.asarray(jax.vmap(fraction)(jax.random.split(jax.random.key(2), SEEDS)))
+    for uniform in (numbers, numbers * 2**24 % 1):
+        assert kstest(uniform, "uniform").pvalue > 1e-3

@@ -28,6 +28,15 @@ def assert_same(one, two):
         np.testing.assert_array_equal(column, two.metrics[name], err_msg=name)
 
 
+def assert_close(one, two):
+    """The same, but for the rounding that hundreds of updates pile up."""
+    for left, right in zip(leaves(one), leaves(two), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-12)
+    assert one.metrics.keys() == two.metrics.keys()
+    for name, column in one.metrics.items():
+        np.testing.assert_allclose(column, two.metrics[name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
 def assert_same_arrays(one, two):
     """Two sets of named arrays are equal to the bit."""
     assert one.keys() == two.keys()

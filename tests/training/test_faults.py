@@ -94,7 +94,7 @@ def test_every_callback_is_asked_even_if_the_first_ends_the_run():
         "option",
         episodes=10**9,
         policy_step_size=0.05,
-        callbacks=[lambda snapshot: True, lambda snapshot: asked.append(snapshot)],
+        callbacks=[lambda snapshot: True, asked.append],
     )
     assert len(asked) == 1
 

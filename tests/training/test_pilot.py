@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from training.support import assert_same, problems
+from training.support import problems
 
 from fenchel import make, sweep, train
 from fenchel.training.keys import streams
@@ -18,22 +18,28 @@ from fenchel.training.pilot import STEP, PilotSteps, lengths, pilot_step_size, t
 
 def test_the_typical_length_is_the_median_of_what_moves():
     assert typical(np.array([3.0, 0.0, 0.0, 1.0, 2.0, 0.0])) == 2.0
-    assert typical(np.array([3.0, 1.0, 2.0, 1e30])) == 2.5
     assert typical(np.array([1.0, np.inf, np.nan])) == 1.0
     assert typical(np.zeros(4)) == 0.0
+    few_huge = np.concatenate([np.full(1000, 2.0), [1e6]])
+    assert typical(few_huge) == 2.0
+    for rounding in (0.0, 1e-17):
+        assert typical(np.concatenate([np.full(4000, rounding), np.full(20, 0.5)])) == 0.5
 
 
-@pytest.mark.parametrize("env", ["option", "stopping", "portfolio"])
-def test_half_of_the_first_steps_that_move_are_longer(env):
-    [problem] = problems(env=env)
-    key = streams(0).evaluation
-    what = key, problem.policy, problem.objective, problem.estimator
+@pytest.mark.parametrize(
+    ("env", "idle", "spread"), [("option", 0.88, 1), ("stopping", 0, 400), ("portfolio", 0, 1)]
+)
+@pytest.mark.parametrize("risk_aversion", [0.1, 1.0])
+def test_half_of_the_first_steps_that_move_are_longer(env, idle, spread, risk_aversion):
+    """With λ = 1 an idle step of the option leaves a rounding of 10⁻¹⁷, which is no typical length."""
+    [problem] = problems(env=env, risk_aversion=risk_aversion)
+    what = streams(0).evaluation, problem.policy, problem.objective, problem.estimator
     found = np.asarray(lengths(*what))
-    steps = pilot_step_size(*what) * found[found > 0]
+    moving = found[found > 1e-6]
     assert len(found) == 4096
-    assert abs(np.mean(steps > STEP) - 0.5) < 0.05
-    assert np.mean(found == 0) > 0.8 if env == "option" else np.all(found > 0)
-    assert np.sqrt(np.mean(found**2)) > (500 if env == "stopping" else 1) * np.median(found[found > 0])
+    assert np.mean(found <= 1e-6) == pytest.approx(idle, abs=0.01)
+    assert pilot_step_size(*what) * np.median(moving) == pytest.approx(STEP, rel=0.05)
+    assert np.sqrt(np.mean(found**2)) > spread * np.median(moving)
 
 
 def test_a_policy_that_nothing_moves_gets_the_plain_step():
@@ -77,7 +83,7 @@ def exact_moments(env, policy):
 
 def test_mvp_with_default_settings_learns_to_accept_at_once():
     """Returns of the first policy go down to −1.3 million; a step size for those would hardly move."""
-    table = sweep("stopping", seed=range(2), episodes=500_000)
+    table = sweep("stopping", seed=range(2), episodes=400_000)
     for result in table.rows:
         mean, std = exact_moments(result.env, result.policy)
         found = result.evaluate(10_000)
@@ -94,25 +100,21 @@ from fenchel import sweep, train
 
 how = {"episodes": 2000, "batch_size": 4, "optimizer": "adam", "output": "uniform"}
 table = sweep("option", **how, seed=[3, 4, 5])
-alone = train("option", **how, seed=4)
-row = table.rows[1]
-print(json.dumps({
-    "kind": row.policy.weights.dtype.name,
-    "policy": bool(np.array_equal(row.policy.weights, alone.policy.weights)),
-    "dual": row.dual == alone.dual,
-    "metrics": all(np.array_equal(row.metrics[name], alone.metrics[name]) for name in row.metrics),
-    "others": bool(np.array_equal(table.rows[0].policy.weights, row.policy.weights)),
-}))
+rows = [np.asarray(row.policy.weights, float) for row in [*table.rows, train("option", **how, seed=4)]]
+apart = [float(np.abs(row - rows[3]).max() / np.abs(rows[3]).max()) for row in rows]
+print(json.dumps({"kind": table.rows[1].policy.weights.dtype.name, "apart": apart}))
 """
 
 
-def test_in_single_precision_too_a_row_of_a_sweep_is_the_single_run():
+def test_in_single_precision_a_row_of_a_sweep_is_the_single_run_up_to_rounding():
     environment = {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", SINGLE], env=environment, check=True, capture_output=True, text=True
     )
-    equal = {"policy": True, "dual": True, "metrics": True, "others": False}
-    assert json.loads(found.stdout) == {"kind": "float32", **equal}
+    found = json.loads(done.stdout)
+    assert found["kind"] == "float32"
+    assert found["apart"][1] < 1e-5
+    assert found["apart"][0] > 1e-2 and found["apart"][2] > 1e-2
 
 
 def test_threads_work_in_the_precision_of_their_caller():
@@ -120,6 +122,7 @@ def test_threads_work_in_the_precision_of_their_caller():
     how = {"episodes": 200, "policy_step_size": 0.1}
     with jax.enable_x64(False):
         table = sweep("option", seed=range(3), **how)
-        assert_same(table.rows[2], train("option", seed=2, **how))
+        alone = train("option", seed=2, **how)
+        np.testing.assert_allclose(table.rows[2].policy.weights, alone.policy.weights, atol=1e-6)
         assert table.rows[2].policy.weights.dtype == jnp.float32
         assert table.rows[2].returns(3000).dtype == np.float32

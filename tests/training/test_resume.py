@@ -107,8 +107,8 @@ def test_a_killed_run_ends_as_the_uninterrupted_one(name, moment, count, tmp_pat
     assert_equal_runs(resumed, whole)
     files = {path.name: path for path in (tmp_path / "killed").iterdir()}
     assert files.keys() == {path.name for path in (tmp_path / "whole").iterdir()}
-    for name in files.keys() - {"manifest.json"}:
-        assert files[name].read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+    for file in files.keys() - {"manifest.json"}:
+        assert files[file].read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
 
 
 def stopped(name, out, iteration):
@@ -193,7 +193,7 @@ def test_an_interrupted_run_is_saved_and_can_be_resumed(name, number, tmp_path):
     assert len(list((tmp_path / "run").glob("checkpoint-*"))) == 1
     for row in getattr(partial, "rows", [partial]):
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(row.policy))
-        assert 500 <= row.metrics["iteration"][-1] + RUNS[name]["episodes"] // 10
+        assert row.episodes < RUNS[name]["episodes"]
     assert_equal_runs(go(name, tmp_path / "run", resume=True), go(name))
 
 

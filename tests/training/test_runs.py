@@ -1,9 +1,11 @@
-"""The same learner is the same however it is run: alone or in a sweep, in one chunk or in many, once or again."""
+"""The same learner is the same however it is run: alone or in a sweep, in one chunk or in many, again."""
+
+from importlib import import_module
 
 import jax
 import numpy as np
 import pytest
-from training.support import assert_same, assert_same_arrays, leaves, problems
+from training.support import assert_close, assert_same, assert_same_arrays, leaves, problems
 
 from fenchel import InputError, make, sweep, train
 from fenchel.policies import AbstractCategorical, Tabular
@@ -52,15 +54,15 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_row_of_a_sweep_equals_the_single_run(variant):
-    how = {"env": make("option", horizon=6, observe="index"), **VARIANTS[variant]}
-    if how.get("policy") not in ("tabular", "direct"):
-        how["env"] = make("option", horizon=6)
+def test_a_row_of_a_sweep_is_the_single_run(variant):
+    """Up to rounding: XLA compiles another program for more learners, and may add in another order."""
+    how = dict(VARIANTS[variant])
+    indexed = how.get("policy") in ("tabular", "direct")
+    how["env"] = make("option", horizon=6, observe="index" if indexed else "state")
     table = sweep(**how, risk_aversion=[0.3, 2.0], seed=range(3))
     for setting, row in zip(table.settings, table.rows, strict=True):
-        if setting["seed"] != 1:
-            continue
-        assert_same(row, train(**how, **setting))
+        if setting["seed"] == 1:
+            assert_close(row, train(**how, **setting))
 
 
 def test_rows_of_a_sweep_differ_and_a_run_repeats_itself():
@@ -72,10 +74,11 @@ def test_rows_of_a_sweep_differ_and_a_run_repeats_itself():
         assert_same(again, table.rows[2])
 
 
-def test_more_learners_than_fit_a_part_equal_single_runs():
-    table = sweep("stopping", seed=range(131), episodes=20, policy_step_size=0.01)
-    for seed in (0, 63, 64, 130):
-        assert_same(table.rows[seed], train("stopping", seed=seed, episodes=20, policy_step_size=0.01))
+def test_learners_of_several_parts_are_the_single_runs(monkeypatch):
+    monkeypatch.setattr("fenchel.training.parts.WIDTH", 4)
+    table = sweep("stopping", seed=range(10), episodes=200, policy_step_size=0.01)
+    for seed in (0, 3, 4, 9):
+        assert_close(table.rows[seed], train("stopping", seed=seed, episodes=200, policy_step_size=0.01))
 
 
 @pytest.mark.parametrize("variant", ["mvp, fresh batches, adam", "tamar, best"])
@@ -114,18 +117,19 @@ class Counted(AbstractCategorical):
         return super().log_prob(observation, action)
 
 
-def test_a_second_run_compiles_nothing():
+def test_a_second_run_compiles_nothing(monkeypatch):
+    """Neither for another seed or length, nor for other numbers; nor does its evaluation."""
+    for room in ("resolve", "evaluate"):  # the check of shapes traces, and compiles nothing
+        module = import_module(f"fenchel.training.{room}")
+        monkeypatch.setattr(module, "check_policy", lambda policy, env: None)
     env = make("option", horizon=6, observe="index")
-    policy = Counted(np.zeros((env.state_count, 1)) + jax.numpy.zeros(()))
-    train(env, policy=policy, objective="mean-variance", episodes=100, risk_aversion=0.5, seed=1)
+    policy = Counted(jax.numpy.zeros((env.state_count, 1)))
+    how = {"env": env, "policy": policy, "objective": "mean-variance"}
+    train(**how, episodes=100, risk_aversion=0.5, seed=1).evaluate(1000)
     once = Counted.traces[0]
     assert once > 0
-    result = train(env, policy=policy, objective="mean-variance", episodes=200, risk_aversion=2.0, seed=2)
-    result = train(env, policy=policy, objective="mean-variance", episodes=200, policy_step_size=0.3)
-    assert Counted.traces[0] == once
-    result.evaluate(1000)
-    once = Counted.traces[0]
-    result.evaluate(1000, seed=1)
+    train(**how, episodes=200, risk_aversion=2.0, seed=2)
+    train(**how, episodes=200, policy_step_size=0.3, dual_step_size=0.1).evaluate(1000, seed=1)
     assert Counted.traces[0] == once
 
 

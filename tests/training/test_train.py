@@ -59,7 +59,7 @@ def test_mean_variance_on_the_option_comes_within_a_percent_of_the_certified_opt
     "settings",
     [
         {"episodes": 100_000},
-        {"episodes": 100_000, "batch_size": 16, "policy_step_size": 0.05},
+        {"episodes": 400_000, "batch_size": 16, "policy_step_size": 0.05},
     ],
     ids=["single episodes", "mini-batches"],
 )

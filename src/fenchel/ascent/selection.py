@@ -76,7 +76,7 @@ class _AbstractDraw(AbstractSelection):
         """Take x_t, the iterate before its step, with probability w_t / (w_1 + … + w_t)."""
         weight = jnp.maximum(self.weight(passage.step_sizes), 0)
         total = kept[1] + weight
-        take = uniforms(jax.random.fold_in(passage.key, passage.iteration), ()) * total < weight
+        take = fraction(jax.random.fold_in(passage.key, passage.iteration)) * total < weight
         candidate = eqx.filter(Iterate(passage.before.policy, passage.before.dual), eqx.is_array)
         return select(take, candidate, kept[0]), total
 
@@ -112,6 +112,12 @@ class WeightedIterate(_AbstractDraw):
     def weight(self, step_sizes: Float[Array, " b"]) -> Float[Array, ""]:
         """β_t^min − (L/2)(β_t^max)²."""
         return jnp.min(step_sizes) - self.smoothness / 2 * jnp.max(step_sizes) ** 2
+
+
+def fraction(key: Key[Array, ""]) -> Float[Array, ""]:
+    """A uniform number finer than 24 bits: one in ten million is 1.7 of their units."""
+    coarse, fine = uniforms(key, (2,))
+    return coarse + fine * 2.0**-24
 
 
 @final

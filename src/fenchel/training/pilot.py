@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Float, Key
@@ -44,24 +45,34 @@ def lengths(
 
 
 def typical(norms: np.ndarray[Any, Any]) -> float:
-    """The median of the lengths above 0, and 0 where there is none.
+    """The median of the lengths of steps that move anything, and 0 where there is none.
 
     A mean would be that of the largest few: optimal stopping has steps thousands of times the median. And
-    zeros say nothing of scale: seven in eight first episodes of the option execute at once, for nothing.
+    idle steps say nothing of scale: seven in eight first episodes of the option execute at once, for nothing.
+    They need not be 0, as what cancels leaves its rounding, so a step counts from a thousandth of the 99 %
+    quantile on, and from a millionth of the longest where all but one in a hundred are idle.
 
-    >>> typical(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 900.0]))
+    >>> typical(np.array([0.0, 1e-17, 1e-17, 1.0, 2.0, 900.0]))
     2.0
     """
-    moving = norms[np.isfinite(norms) & (norms > 0)]
-    return float(np.median(moving)) if len(moving) else 0.0
+    finite = norms[np.isfinite(norms)]
+    if not np.any(finite > 0):
+        return 0.0
+    floor = max(1e-3 * np.quantile(finite, 0.99), 1e-6 * np.max(finite))
+    return float(np.median(finite[finite >= floor]))
 
 
 def pilot_step_size(
     key: Key[Array, ""], policy: AbstractPolicy, objective: AbstractObjective, estimator: ScoreFunction
 ) -> float:
     """The step size with which a typical first step changes the parameters by `STEP`, to two digits."""
-    norm = typical(np.asarray(lengths(key, policy, objective, estimator)))
+    numbers = jax.tree.map(_as_array, objective)  # or every risk aversion would compile a program of its own
+    norm = typical(np.asarray(lengths(key, policy, numbers, estimator)))
     return float(f"{STEP / norm:.1e}") if norm > 0 else STEP
+
+
+def _as_array(leaf: Any) -> Any:
+    return jnp.asarray(leaf, float) if isinstance(leaf, float | int) and not isinstance(leaf, bool) else leaf
 
 
 class PilotSteps:

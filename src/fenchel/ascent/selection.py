@@ -68,17 +68,18 @@ class _AbstractDraw(AbstractSelection):
         """Unnormalised Pr(z = t)."""
 
     def init(self, state: SolverState) -> PyTree:
-        """The first iterate, and the total weight so far."""
+        """The first iterate, and the average weight so far: in single precision a sum stops growing at 2²⁴."""
         arrays = eqx.filter(Iterate(state.policy, state.dual), eqx.is_array)
         return arrays, jnp.zeros_like(state.dual)
 
     def update(self, kept: PyTree, passage: Passage) -> PyTree:
         """Take x_t, the iterate before its step, with probability w_t / (w_1 + … + w_t)."""
         weight = jnp.maximum(self.weight(passage.step_sizes), 0)
-        total = kept[1] + weight
-        take = fraction(jax.random.fold_in(passage.key, passage.iteration)) * total < weight
+        count = passage.iteration + 1
+        average = kept[1] + (weight - kept[1]) / count
+        take = fraction(jax.random.fold_in(passage.key, passage.iteration)) * average * count < weight
         candidate = eqx.filter(Iterate(passage.before.policy, passage.before.dual), eqx.is_array)
-        return select(take, candidate, kept[0]), total
+        return select(take, candidate, kept[0]), average
 
     def pick(self, kept: PyTree, last: SolverState) -> Iterate:
         """The drawn one."""
@@ -116,8 +117,8 @@ class WeightedIterate(_AbstractDraw):
 
 def fraction(key: Key[Array, ""]) -> Float[Array, ""]:
     """A uniform number finer than 24 bits: one in ten million is 1.7 of their units."""
-    coarse, fine = uniforms(key, (2,))
-    return coarse + fine * 2.0**-24
+    numbers = uniforms(key, (2,))
+    return numbers[0] + numbers[1] * 2.0**-24
 
 
 @final

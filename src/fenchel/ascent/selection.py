@@ -68,7 +68,7 @@ class _AbstractDraw(AbstractSelection):
         """Unnormalised Pr(z = t)."""
 
     def init(self, state: SolverState) -> PyTree:
-        """The first iterate, and the average weight so far: in single precision a sum stops growing at 2²⁴."""
+        """The first iterate, and the average weight so far: a sum stops growing at 2²⁴ in floats."""
         arrays = eqx.filter(Iterate(state.policy, state.dual), eqx.is_array)
         return arrays, jnp.zeros_like(state.dual)
 

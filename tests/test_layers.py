@@ -18,9 +18,10 @@ LAYERS = {
     **dict.fromkeys(CORE, BASE),
     "estimators": BASE | CORE,
     "ascent": BASE | CORE | {"estimators"},
-    "training": BASE | CORE | {"estimators", "ascent", "settings"},
-    "report": BASE | CORE | {"estimators", "ascent", "training", "settings"},
-    "cli": BASE | CORE | {"estimators", "ascent", "training", "report", "settings"},
+    "exact": BASE | CORE,
+    "training": BASE | CORE | {"estimators", "ascent", "exact", "settings"},
+    "report": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
+    "cli": BASE | CORE | {"estimators", "ascent", "exact", "training", "report", "settings"},
 }
 """What each room may import, besides itself."""
 LONGEST_FILE, SHORT_FILE, LONGEST_FUNCTION = 500, 150, 60

@@ -11,7 +11,7 @@ from fenchel.errors import FenchelError, InputError, StorageError
 if TYPE_CHECKING:
     from fenchel.ascent import bsg, mvp, pg, rcpg, sbmd, sga, tamar
     from fenchel.envs import AbstractEnvironment, check_env, make
-    from fenchel.objectives import Expectation, FenchelMeanVariance, MeanVariance
+    from fenchel.objectives import CVaR, Entropic, Expectation, FenchelMeanVariance, MeanVariance
     from fenchel.policies import AbstractPolicy, make_policy
     from fenchel.training import (
         Evaluation,
@@ -31,7 +31,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "ascent": ("bsg", "mvp", "pg", "rcpg", "sbmd", "sga", "tamar"),
     "envs": ("AbstractEnvironment", "check_env", "make"),
-    "objectives": ("Expectation", "FenchelMeanVariance", "MeanVariance"),
+    "objectives": ("CVaR", "Entropic", "Expectation", "FenchelMeanVariance", "MeanVariance"),
     "policies": ("AbstractPolicy", "make_policy"),
     "training": (
         "Evaluation",
@@ -47,11 +47,13 @@ _ROOMS = {
     ),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
-_MODULES = (*_ROOMS, "estimators", "errors", "noise")
+_MODULES = (*_ROOMS, "estimators", "exact", "errors", "noise")
 
 __all__ = [
     "AbstractEnvironment",
     "AbstractPolicy",
+    "CVaR",
+    "Entropic",
     "Evaluation",
     "Expectation",
     "FenchelError",

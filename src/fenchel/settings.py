@@ -20,13 +20,18 @@ OUTPUT_NAMES = ("last", "uniform", "weighted", "best")
 CONTROL_VARIATE_NAMES = ("none", "batch", "step")
 ORDER_NAMES = ("cyclic", "simultaneous", "random", "shuffled")
 
+OBJECTIVE_FIELDS = ("risk_aversion", "level")
+"""Settings that belong to the objective."""
+
 
 @dataclass(frozen=True)
 class Settings:
     """Numbers and choices of a training run."""
 
     risk_aversion: float = 1.0
-    """λ, the weight of the variance; above 0."""
+    """λ, the weight of the variance, or β of entropic risk; above 0."""
+    level: float = 0.05
+    """For cvar: the share of worst returns whose mean counts."""
     variance_bound: float | None = None
     """For tamar: penalise the variance above this bound only."""
     episodes: int = 1_000_000
@@ -82,6 +87,7 @@ class Settings:
         if self.dual_min is not None and self.dual_max is not None:
             remedy = f"must not exceed dual_max = {self.dual_max!r}"
             require(self.dual_min <= self.dual_max, "dual_min", self.dual_min, remedy)
+        require(0 < require_number("level", self.level) <= 1, "level", self.level, _LEVEL)
         _if_given(require_positive, "offset", self.offset)
         for field in ("episodes", "batch_size", "validation_every", "validation_episodes"):
             require_count(field, getattr(self, field))
@@ -111,6 +117,7 @@ class Settings:
                 raise InputError(name, value, why)
 
 
+_LEVEL = "must be above 0 and at most 1"
 _EXPONENT = "must be above 1/2 and at most 1 (Robbins-Monro)"
 
 

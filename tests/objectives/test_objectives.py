@@ -9,16 +9,31 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from fenchel.errors import InputError
-from fenchel.objectives import OBJECTIVES, Expectation, FenchelMeanVariance, MeanVariance
+from fenchel.objectives import (
+    OBJECTIVES,
+    CVaR,
+    Entropic,
+    Expectation,
+    FenchelMeanVariance,
+    MeanVariance,
+    make_objective,
+)
 
 reals = st.floats(-50, 50, allow_subnormal=False)
 aversions = st.floats(0.01, 20)
 batches = st.sampled_from([1, 2, 6]).flatmap(lambda n: st.lists(reals, min_size=n, max_size=n)).map(jnp.array)
 quick = settings(max_examples=50, deadline=None)
 
-NATURAL = {"expectation": lambda risk: Expectation(), "mean-variance": MeanVariance}
+NATURAL = {
+    "expectation": lambda risk: Expectation(),
+    "mean-variance": MeanVariance,
+    "cvar": lambda risk: CVaR(risk / 20),
+    "entropic": lambda risk: Entropic(risk / 100),
+}
+MONOTONE = {name: make for name, make in NATURAL.items() if name != "mean-variance"}
 ALL = {**NATURAL, "fenchel-mean-variance": FenchelMeanVariance}
-DUAL = {name: make for name, make in ALL.items() if name != "expectation"}
+SMOOTH = {name: make for name, make in ALL.items() if name != "cvar"}
+DUAL = {name: make for name, make in SMOOTH.items() if name != "expectation"}
 
 
 def over(table):
@@ -80,7 +95,40 @@ def test_values_are_the_closed_forms(returns, risk):
     np.testing.assert_allclose(FenchelMeanVariance(risk).value(returns), paper, atol=1e-12 * scale)
 
 
-@over(ALL)
+@given(returns=batches, share=st.floats(0.01, 1))
+@quick
+def test_cvar_is_the_mean_of_the_worst_share(returns, share):
+    array = np.sort(np.asarray(returns))
+    taken = np.clip(share * len(array) - np.arange(len(array)), 0, 1)
+    worst = taken @ array / taken.sum()
+    np.testing.assert_allclose(CVaR(share).value(returns), worst, atol=1e-4 * (1 + abs(worst)))
+
+
+def test_cvar_of_a_whole_number_of_returns():
+    """0.05 · 20 is one return, and 0.15 · 20 three, whatever they are in floating point."""
+    returns = jnp.arange(20.0)[::-1]
+    for level, worst in ((0.05, 0.0), (0.1, 0.5), (0.15, 1.0), (1.0, 9.5)):
+        assert CVaR(level).value(returns) == pytest.approx(worst, abs=1e-12)
+
+
+@given(returns=batches, risk=aversions)
+@quick
+def test_entropic_is_its_closed_form(returns, risk):
+    value = -np.log(np.mean(np.exp(-risk / 100 * np.asarray(returns)))) / (risk / 100)
+    np.testing.assert_allclose(Entropic(risk / 100).value(returns), value, atol=1e-9 * (1 + 100 / risk))
+
+
+@over(MONOTONE)
+@given(returns=batches, gain=st.floats(0, 50), risk=aversions)
+@quick
+def test_more_in_one_outcome_is_never_worth_less(make, returns, gain, risk):
+    better = returns.at[0].add(gain)
+    assert make(risk).value(better) >= make(risk).value(returns) - 1e-4 * (
+        1 + float(jnp.max(jnp.abs(returns)))
+    )
+
+
+@over(SMOOTH)
 @given(returns=batches, risk=aversions)
 @quick
 def test_envelope_theorem(make, returns, risk):
@@ -163,6 +211,21 @@ def test_dual_gradients(ret, dual, risk):
 def test_risk_aversion_is_positive(make, risk):
     with pytest.raises(InputError, match="risk_aversion"):
         make(risk)
+
+
+@pytest.mark.parametrize("level", [0, -0.5, 1.5, float("nan")])
+def test_a_level_is_a_share(level):
+    with pytest.raises(InputError, match="level"):
+        CVaR(level)
+
+
+def test_an_objective_by_name_takes_its_own_fields_only():
+    assert make_objective("cvar", level=0.25, risk_aversion=None) == CVaR(0.25)
+    assert make_objective("entropic", risk_aversion=2.0) == Entropic(2.0)
+    with pytest.raises(InputError, match="no effect on the objective cvar"):
+        make_objective("cvar", risk_aversion=2.0)
+    with pytest.raises(InputError, match="did you mean 'entropic'"):
+        make_objective("entropi")
 
 
 @over(ALL)

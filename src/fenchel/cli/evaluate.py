@@ -12,6 +12,7 @@ from fenchel.cli.flags import Command, read_words, show_help, wants_help
 from fenchel.cli.options import options_of
 from fenchel.cli.output import DONE, table, write_json, write_tables
 from fenchel.errors import require, require_choice, require_count, require_positive
+from fenchel.settings import OBJECTIVE_FIELDS
 
 if TYPE_CHECKING:
     from fenchel.objectives import AbstractObjective
@@ -34,7 +35,9 @@ class EvaluateOptions:
     objective: str | None = None
     """What `value` is of; by default the objective of the run."""
     risk_aversion: float | None = None
-    """λ of that objective; by default the one of the run."""
+    """λ or β of that objective; by default the one of the run."""
+    level: float | None = None
+    """The share of worst returns of objective cvar; by default the one of the run."""
     json: bool = False
     """Print one JSON object instead of a table."""
 
@@ -68,21 +71,19 @@ def run(words: Sequence[str]) -> int:
 
 def _objective(result: "TrainResult", options: EvaluateOptions) -> "AbstractObjective":
     """The objective of the run, or the one that was asked for."""
-    from fenchel.objectives import OBJECTIVES
+    from fenchel.cli.describe import name_in
+    from fenchel.objectives import OBJECTIVES, make_objective, objective_fields
 
-    if options.objective is not None:
-        require_choice("objective", options.objective, OBJECTIVES)
-    elif options.risk_aversion is None:
+    given = {name: getattr(options, name) for name in OBJECTIVE_FIELDS if getattr(options, name) is not None}
+    if options.objective is None and not given:
         return result.objective
-    cls = type(result.objective) if options.objective is None else OBJECTIVES[options.objective]
-    aversion = options.risk_aversion
-    if not hasattr(cls, "risk_aversion"):
-        remedy = f"has no effect on the objective {options.objective or cls.__name__}"
-        require(aversion is None, "risk_aversion", aversion, remedy)
-        return cls()
-    if aversion is None:
-        aversion = float(getattr(result.objective, "risk_aversion", cls.risk_aversion))
-    return cls(risk_aversion=aversion)
+    wanted = options.objective or name_in(OBJECTIVES, type(result.objective))
+    require_choice("objective", wanted, OBJECTIVES)
+    own = objective_fields(OBJECTIVES[wanted])
+    kept = {
+        field: float(getattr(result.objective, field)) for field in own if hasattr(result.objective, field)
+    }
+    return make_objective(wanted, **(kept | given))
 
 
 def _record(

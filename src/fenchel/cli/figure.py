@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fenchel.errors import require
 
 if TYPE_CHECKING:
-    from fenchel.training import TrainResult
+    from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 150
@@ -26,14 +26,12 @@ def require_figure(path: Path) -> None:
     require(find_spec("matplotlib") is not None, field, value, "needs matplotlib: pip install matplotlib")
 
 
-def save_figure(result: "TrainResult", path: Path, title: str) -> None:
-    """Draw what was learned; a file of that name is replaced when the new one is complete."""
+def save(figure: "Figure", path: Path) -> None:
+    """Write a figure; a file of that name is replaced when the new one is complete."""
     import matplotlib.pyplot as plt
 
-    from fenchel.report import plot_training
     from fenchel.training.atomic import write_atomic
 
-    figure = plot_training(result, title=title)
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=DOTS_PER_INCH)
     plt.close(figure)

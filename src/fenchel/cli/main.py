@@ -18,6 +18,7 @@ from fenchel.errors import FenchelError, require_choice
 COMMANDS = {
     "train": "learn a policy",
     "evaluate": "play fresh episodes with the policy of a run",
+    "exact": "the certified optimum and frontier of an environment",
     "list": "show environments, algorithms, objectives, policies and settings",
 }
 
@@ -36,6 +37,7 @@ examples:
   fenchel train option --episodes 100000 --risk-aversion 0.5 --out runs/first
   fenchel evaluate runs/first
   fenchel train stopping --episodes 100000 --figure stopping.png
+  fenchel exact option --risk-aversion 1
   fenchel train option --help      what the environment `option` can be told
 """
 

@@ -8,20 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fenchel.cli.cache import keep_compiled
-from fenchel.cli.figure import require_figure, save_figure
-from fenchel.cli.flags import (
-    ENV,
-    Command,
-    convert_parameters,
-    missing,
-    read_file,
-    read_words,
-    show_help,
-    wants_help,
-)
+from fenchel.cli.environment import build, parameters_of
+from fenchel.cli.figure import require_figure, save
+from fenchel.cli.flags import Command, missing, read_file, read_words, show_help, wants_help
 from fenchel.cli.options import POSITIONAL, Option, options_of, pick
 from fenchel.cli.output import DONE, EXIT_CODES, say, table, write_json, write_tables
-from fenchel.errors import FenchelError, InputError, require, require_choice, require_count, require_positive
+from fenchel.errors import FenchelError, require, require_count, require_positive
 from fenchel.settings import Settings
 
 if TYPE_CHECKING:
@@ -111,7 +103,9 @@ def run(words: Sequence[str]) -> int:
     else:
         write_tables([table(f"{record['environment']}, {record['algorithm']}", _rows(record))])
     if options.figure is not None and math.isfinite(record["std"]):
-        save_figure(result, options.figure, _title(record))
+        from fenchel.report import plot_training
+
+        save(plot_training(result, title=_title(record)), options.figure)
     elif options.figure is not None:
         say("no figure: returns of the policy are not finite")
     return EXIT_CODES.get(result.status, DONE)
@@ -134,31 +128,16 @@ def _known_parameters(words: Sequence[str]) -> list[Option]:
         options, _, _ = read_request(words)
     except FenchelError:
         return []
-    return _parameters(options.environment)
-
-
-def _parameters(name: str) -> list[Option]:
-    from fenchel.envs import ENVIRONMENTS, parameters
-
-    require_choice("environment", name, ENVIRONMENTS)
-    return [Option(field, *about) for field, about in parameters(ENVIRONMENTS[name]).items()]
+    return parameters_of(options.environment)
 
 
 def make_environment(options: TrainOptions, given: dict[str, Any]) -> "AbstractEnvironment":
     """The environment, which shows its index to a policy with a row per state unless told otherwise."""
-    from fenchel.envs import make
-
-    fields = convert_parameters(_parameters(options.environment), given)
     table = options.policy in ("tabular", "direct")
     observe = options.observe or ("index" if table else "state")
     remedy = f"a {options.policy} policy sees the index of a finite state; leave --observe out"
     require(not table or observe not in ("state", "return"), "observe", observe, remedy)
-    try:
-        return make(options.environment, options.preset, observe, **fields)
-    except InputError as error:
-        if error.field not in fields:
-            raise
-        raise InputError(ENV + error.field, error.value, error.remedy) from None
+    return build(options.environment, options.preset, observe, given)
 
 
 def choose_policy(

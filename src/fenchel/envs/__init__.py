@@ -1,6 +1,6 @@
 """Environments: the contract, three domains, what a policy may see of them, and a checker for any other."""
 
-from fenchel.envs.base import AbstractEnvironment, AbstractUniformEnvironment, TimeStep
+from fenchel.envs.base import AbstractEnvironment, AbstractUniformEnvironment, Outcomes, TimeStep
 from fenchel.envs.check import check_env
 from fenchel.envs.observe import ObserveIndex, ObserveReturn
 from fenchel.envs.option import AmericanOption
@@ -18,6 +18,7 @@ __all__ = [
     "ObserveIndex",
     "ObserveReturn",
     "OptimalStopping",
+    "Outcomes",
     "Parameter",
     "Portfolio",
     "TimeStep",

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import gymnasium
 import jax
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
 from fenchel.errors import InputError
@@ -19,6 +20,20 @@ class TimeStep(NamedTuple):
     reward: Float[Array, ""]
     terminated: Bool[Array, ""]
     truncated: Bool[Array, ""]
+
+
+class Outcomes(NamedTuple):
+    """Everything that chance can do in one call of `reset` or `step`."""
+
+    noise: PyTree
+    """One noise per outcome, along the first axis."""
+    probability: np.ndarray[Any, np.dtype[np.float64]]
+
+
+def coins(noise: PyTree, probability: np.ndarray[Any, np.dtype[np.float64]]) -> Outcomes:
+    """The outcomes among these that can happen."""
+    possible = probability > 0
+    return Outcomes(jax.tree.map(lambda x: x[possible], noise), probability[possible])
 
 
 class AbstractEnvironment(eqx.Module):
@@ -56,6 +71,14 @@ class AbstractEnvironment(eqx.Module):
     def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
         """Noise for `shape` many calls of `reset` or `step`."""
         return jax.random.split(key, shape)
+
+    def outcomes(self) -> Outcomes | None:
+        """What chance can do in a step; None where that is more than a few things. For exact answers."""
+        return None
+
+    def first_outcomes(self, points: int = 1) -> Outcomes | None:
+        """What chance can do in `reset`; `points` equally likely things stand for a continuous start."""
+        return None
 
     @property
     def feature_grid(self) -> tuple[tuple[float, ...], ...] | None:

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Float, Int, Key, Num, PyTree
 
-from fenchel.envs.base import AbstractEnvironment, TimeStep
+from fenchel.envs.base import AbstractEnvironment, Outcomes, TimeStep
 from fenchel.envs.spaces import float_box
 from fenchel.errors import InputError, require
 
@@ -42,6 +42,14 @@ class AbstractObserver(AbstractEnvironment):
     def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
         """The noise of the inner environment."""
         return self.env.draw(key, shape)
+
+    def outcomes(self) -> Outcomes | None:
+        """Those of the inner environment."""
+        return self.env.outcomes()
+
+    def first_outcomes(self, points: int = 1) -> Outcomes | None:
+        """Those of the inner environment."""
+        return self.env.first_outcomes(points)
 
 
 class ReturnState(NamedTuple):

@@ -3,10 +3,11 @@
 from typing import Any, ClassVar, NamedTuple, final
 
 import jax.numpy as jnp
+import numpy as np
 from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool, Float, Int
 
-from fenchel.envs.base import AbstractUniformEnvironment, TimeStep
+from fenchel.envs.base import AbstractUniformEnvironment, Outcomes, TimeStep, coins
 from fenchel.envs.parameters import parameter, require_plain_numbers
 from fenchel.envs.spaces import float_box
 from fenchel.errors import (
@@ -139,6 +140,18 @@ class Portfolio(AbstractUniformEnvironment):
     def index(self, state: PortfolioState) -> Int[Array, ""]:
         """2(step − 1) + (rate is high): a number that shows step and rate only, not the holdings."""
         return 2 * jnp.minimum(state.step, self.horizon - 1) + state.high.astype(jnp.int32)
+
+    def outcomes(self) -> Outcomes:
+        """Whether the rate switches, and whether what is due defaults."""
+        switch, default = self.switch_probability, self.default_probability
+        noise = [[s, d] for s in (switch / 2, (1 + switch) / 2) for d in (default / 2, (1 + default) / 2)]
+        chances = [s * d for s in (switch, 1 - switch) for d in (default, 1 - default)]
+        return coins(np.array(noise), np.array(chances))
+
+    def first_outcomes(self, points: int = 1) -> Outcomes:
+        """Whether the rate switches before step 1."""
+        switch = self.switch_probability
+        return coins(np.array([[switch / 2, 0], [(1 + switch) / 2, 0]]), np.array([switch, 1 - switch]))
 
     def reset(self, noise: Float[Array, "2"]) -> tuple[PortfolioState, Float[Array, " size"]]:
         """All cash, after the market of step 1."""

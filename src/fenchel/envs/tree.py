@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from jaxtyping import Array, Bool, Float, Int
 
-from fenchel.envs.base import AbstractUniformEnvironment, TimeStep
+from fenchel.envs.base import AbstractUniformEnvironment, Outcomes, TimeStep, coins
 from fenchel.envs.parameters import require_plain_numbers
 from fenchel.envs.spaces import float_box
 from fenchel.errors import (
@@ -102,6 +102,16 @@ class AbstractPriceTree(AbstractUniformEnvironment):
             raise InputError("start_spread", self.start_spread, "must be 0 for the prices to be countable")
         step = jnp.minimum(state.step, self.horizon - 1)
         return (step * (step + 1) >> 1) + jnp.minimum(state.ups, step)
+
+    def outcomes(self) -> Outcomes:
+        """A rise and a fall, each by a number in the middle of its slice of [0, 1)."""
+        rise = self.up_probability
+        return coins(np.array([[rise / 2], [(1 + rise) / 2]]), np.array([rise, 1 - rise]))
+
+    def first_outcomes(self, points: int = 1) -> Outcomes:
+        """The start; `points` equally likely ones, in the middle of slices of its interval, if it has one."""
+        count = points if self.start_spread > 0 else 1
+        return coins((np.arange(count)[:, None] + 0.5) / count, np.full(count, 1 / count))
 
     def reset(self, noise: Float[Array, "1"]) -> tuple[TreeState, Float[Array, "2"]]:
         """The start, uniform on start ± start_spread."""

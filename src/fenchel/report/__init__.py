@@ -1,5 +1,7 @@
-"""Report: tables and figures of finished runs. Nothing here trains."""
+"""Figures, drawn from what runs recorded and from exact answers; nothing here trains."""
 
 from fenchel.report.figures import plot_training
+from fenchel.report.frontier import plot_frontier
+from fenchel.report.region import plot_policy
 
-__all__ = ["plot_training"]
+__all__ = ["plot_frontier", "plot_policy", "plot_training"]

@@ -24,14 +24,19 @@ def plot_training(result: TrainResult, *, episodes: int = 100_000, title: str | 
         title: above both panels.
     """
     figure: Figure
-    figure, (left, right) = _pyplot().subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+    figure, (left, right) = pyplot().subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     _draw_learning(left, result.metrics)
     _draw_returns(right, result.returns(episodes))
     if title is not None:
         figure.suptitle(title, color=INK)
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
+    open_axes(left, right)
     return figure
+
+
+def open_axes(*panels: "Axes") -> None:
+    """Frames with two sides."""
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_learning(axes: "Axes", metrics: dict[str, np.ndarray[Any, Any]]) -> None:
@@ -59,7 +64,7 @@ def _draw_returns(axes: "Axes", returns: np.ndarray[Any, Any]) -> None:
     axes.legend(frameon=False)
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
     """Matplotlib, drawing to files only unless a backend was chosen."""
     try:
         import matplotlib

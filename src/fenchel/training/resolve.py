@@ -21,7 +21,7 @@ from fenchel.envs.base import AbstractEnvironment
 from fenchel.envs.registry import make
 from fenchel.errors import InputError, require, require_choice
 from fenchel.estimators.score import ScoreFunction
-from fenchel.objectives import OBJECTIVES, AbstractObjective
+from fenchel.objectives import OBJECTIVES, AbstractObjective, make_objective, objective_fields
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.categorical import AbstractCategorical
 from fenchel.policies.checks import check_policy
@@ -29,6 +29,7 @@ from fenchel.policies.defaults import default_policy
 from fenchel.policies.gaussian import AbstractGaussian
 from fenchel.policies.registry import make_policy
 from fenchel.policies.tabular import DirectTabular
+from fenchel.settings import OBJECTIVE_FIELDS
 from fenchel.training.keys import streams
 from fenchel.training.pilot import PilotSteps, pilot_step_size
 from fenchel.training.problem import Problem
@@ -134,7 +135,7 @@ def _require_drawable(
 
 def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Settings) -> AbstractObjective:
     if isinstance(objective, AbstractObjective):
-        settings.require_default(("risk_aversion",), "is a field of the objective object that was given")
+        settings.require_default(OBJECTIVE_FIELDS, "is a field of the objective object that was given")
         return objective
     if objective is None:
         if not isinstance(algorithm, str):
@@ -142,11 +143,10 @@ def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Set
         require_choice("algorithm", algorithm, ALGORITHMS)
         objective = ALGORITHMS[algorithm].objective
     require_choice("objective", objective, OBJECTIVES)
-    cls = OBJECTIVES[objective]
-    if not cls.has_dual:
-        settings.require_default(("risk_aversion",), f"has no effect on the objective {objective}")
-        return cls()
-    return cls(risk_aversion=settings.risk_aversion)
+    own = objective_fields(OBJECTIVES[objective])
+    idle = tuple(name for name in OBJECTIVE_FIELDS if name not in own)
+    settings.require_default(idle, f"has no effect on the objective {objective}")
+    return make_objective(objective, **{name: getattr(settings, name) for name in own})
 
 
 def _solver(algorithm: AlgorithmLike, settings: Settings, pilot: Any) -> AbstractSolver:
@@ -239,6 +239,8 @@ def _pilot(
     """The pilot's step size; it does not depend on the seed, so that seeds stay comparable."""
     if settings.optimizer == "adam":
         return ADAM_STEP
-    name = f"risk_aversion {settings.risk_aversion}, batch_size {settings.batch_size}"
+    numbers = {field: getattr(objective, field) for field in objective_fields(type(objective))}
+    name = ", ".join(f"{field} {value}" for field, value in numbers.items())
+    name = f"{name}, batch_size {settings.batch_size}"
     key = streams(0).evaluation
     return known.get(name, lambda: pilot_step_size(key, policy, objective, estimator))

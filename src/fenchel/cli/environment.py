@@ -1,0 +1,32 @@
+"""The environment that the words of a command line describe."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fenchel.cli.flags import ENV, convert_parameters
+from fenchel.cli.options import Option, Text
+from fenchel.errors import InputError, require_choice
+
+if TYPE_CHECKING:
+    from fenchel.envs import AbstractEnvironment
+
+
+def parameters_of(name: str) -> list[Option]:
+    """The parameters of an environment, as options."""
+    from fenchel.envs import ENVIRONMENTS, parameters
+
+    require_choice("environment", name, ENVIRONMENTS)
+    return [Option(field, *about) for field, about in parameters(ENVIRONMENTS[name]).items()]
+
+
+def build(name: str, preset: str | None, observe: str, given: Mapping[str, Text]) -> "AbstractEnvironment":
+    """The environment; an error about a parameter names it as it was written."""
+    from fenchel.envs import make
+
+    fields = convert_parameters(parameters_of(name), given)
+    try:
+        return make(name, preset, observe, **fields)
+    except InputError as error:
+        if error.field not in fields:
+            raise
+        raise InputError(ENV + error.field, error.value, error.remedy) from None

@@ -1,0 +1,36 @@
+"""Exact answers: certified optima, the mean-variance frontier, the law of the return and its gradients."""
+
+from fenchel.exact.arrays import finite_problem
+from fenchel.exact.constrained import Constrained, constrained
+from fenchel.exact.evaluator import Evaluator, gradient, played
+from fenchel.exact.hull import Frontier, frontier
+from fenchel.exact.law import ReturnLaw
+from fenchel.exact.optimum import Optimum
+from fenchel.exact.policy import FinitePolicy, Mixture
+from fenchel.exact.problem import FiniteProblem, Layer
+from fenchel.exact.search import best
+from fenchel.exact.simulator import enumerate_environment
+from fenchel.exact.within import ClassOptimum, Split, class_optimum, split
+
+__all__ = [
+    "ClassOptimum",
+    "Constrained",
+    "Evaluator",
+    "FinitePolicy",
+    "FiniteProblem",
+    "Frontier",
+    "Layer",
+    "Mixture",
+    "Optimum",
+    "ReturnLaw",
+    "Split",
+    "best",
+    "class_optimum",
+    "constrained",
+    "enumerate_environment",
+    "finite_problem",
+    "frontier",
+    "gradient",
+    "played",
+    "split",
+]

@@ -1,0 +1,149 @@
+"""Tiny problems and all their deterministic policies, in plain Python."""
+
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+MOST_POLICIES = 1000
+
+
+class Step(NamedTuple):
+    """P[s][a][s'], r[s][a][s'], the actions of each s, and which s' end the episode, with what reward."""
+
+    chances: list
+    rewards: list
+    actions: list
+    terminal: list
+    bonus: list
+
+
+class Tiny(NamedTuple):
+    """A step for each decision; `start` are the probabilities of the first states."""
+
+    start: list
+    steps: list
+    discount: float
+    varies: bool
+
+    @property
+    def horizon(self):
+        return len(self.steps)
+
+    def branches(self, step, state, action):
+        """(s', probability, discounted reward, whether it ends) of everything that can follow."""
+        here, last = self.steps[step], step + 1 == self.horizon
+        for after, chance in enumerate(here.chances[state][action]):
+            if chance > 0:
+                ended = last or here.terminal[after]
+                earned = here.rewards[state][action][after] + (here.bonus[after] if ended else 0)
+                yield after, chance, self.discount**step * earned, ended
+
+
+class Node(NamedTuple):
+    state: int
+    chance: float
+    so_far: float
+
+
+def laws(tiny, remember_all=True):
+    """(return, probability) pairs of every policy: an action per history, or per (state, reward so far)."""
+
+    def follow(step, live, ended):
+        if not live:
+            yield ended
+            return
+        for choice in product(*(tiny.steps[step].actions[node.state] for node in live.values())):
+            onward, over = {}, list(ended)
+            for (history, node), action in zip(live.items(), choice, strict=True):
+                for after, chance, earned, ends in tiny.branches(step, node.state, action):
+                    so_far, reached = node.so_far + earned, node.chance * chance
+                    if ends:
+                        over.append((so_far, reached))
+                        continue
+                    key = (history, action, after) if remember_all else (after, round(so_far, 8))
+                    before = onward[key].chance if key in onward else 0
+                    onward[key] = Node(after, before + reached, so_far)
+            yield from follow(step + 1, onward, over)
+
+    first = {state: Node(state, chance, 0.0) for state, chance in enumerate(tiny.start) if chance > 0}
+    yield from follow(0, first, [])
+
+
+def count(tiny):
+    """How many policies that remember their history there are."""
+
+    def below(step, state):
+        return sum(
+            prod(below(step + 1, after) for after, *_, ended in tiny.branches(step, state, action) if not ended)
+            for action in tiny.steps[step].actions[state]
+        )
+
+    return prod(below(0, state) for state, chance in enumerate(tiny.start) if chance > 0)
+
+
+def mean(law):
+    return sum(chance * ret for ret, chance in law)
+
+
+def second(law):
+    return sum(chance * ret**2 for ret, chance in law)
+
+
+def variance(law):
+    centre = mean(law)
+    return sum(chance * (ret - centre) ** 2 for ret, chance in law)
+
+
+def lower_hull(points):
+    """Corners of the lower boundary, from the leftmost to the rightmost (Andrew's monotone chain)."""
+    kept = []
+    for point in sorted(set(points)):
+        while len(kept) > 1 and _turn(kept[-2], kept[-1], point) <= 0:
+            kept.pop()
+        kept.append(point)
+    return [p for p in kept if p[0] < kept[-1][0]] + [min(p for p in points if p[0] == kept[-1][0])]
+
+
+def _turn(a, b, c):
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+@st.composite
+def tiny_problems(draw, most_policies=MOST_POLICIES):
+    """Problems that are the same in all steps or not, with rewards that often add up to the same, or never."""
+    states, actions = draw(st.integers(1, 3)), draw(st.integers(2, 3))
+    horizon, varies = draw(st.integers(1, 3)), draw(st.booleans())
+    unit = draw(st.sampled_from([0.5, 0.001]))
+    rewards = st.integers(-2, 2) if unit == 0.5 else st.integers(-2000, 2000)
+    reward = rewards.map(lambda number: unit * number)
+    chances = st.lists(st.integers(0, 3), min_size=states, max_size=states).filter(any).map(_scaled)
+
+    def step():
+        table = [[draw(chances) for _ in range(actions)] for _ in range(states)]
+        earned = [[[draw(reward) for _ in range(states)] for _ in range(actions)] for _ in range(states)]
+        some = st.sets(st.integers(0, actions - 1), min_size=1).map(sorted)
+        allowed = [draw(some | st.just(list(range(actions)))) for _ in range(states)]
+        terminal = [draw(st.booleans()) and states > 1 for _ in range(states)]
+        bonus = [draw(reward) for _ in range(states)]
+        return Step(table, earned, allowed, terminal, bonus)
+
+    steps = [step() for _ in range(horizon)] if varies else [step()] * horizon
+    start = draw(chances)
+    discount = draw(st.sampled_from([1.0, 0.9, 0.5]))
+    if not varies:  # no episode starts where it ends
+        first = [0 if ends else chance for chance, ends in zip(start, steps[0].terminal, strict=True)]
+        start = _scaled(first) if any(first) else None
+    if start is None:
+        steps = [here._replace(terminal=[False] * states) for here in steps]
+        start = draw(chances)
+    for length in range(horizon, 0, -1):
+        tiny = Tiny(start, steps[:length], discount, varies)
+        if count(tiny) <= most_policies:
+            return tiny
+    return tiny
+
+
+def _scaled(numbers):
+    return [number / sum(numbers) for number in numbers]

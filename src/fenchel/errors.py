@@ -3,6 +3,7 @@
 import difflib
 import math
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 
@@ -61,8 +62,17 @@ def require_probability(field: str, value: Any) -> None:
 
 def require_count(field: str, value: Any, least: int = 1) -> None:
     """Raise unless `value` is a whole number of at least `least`."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    require(whole and value >= least, field, value, f"must be a whole number of at least {least}")
+    require(is_whole(value) and value >= least, field, value, f"must be a whole number of at least {least}")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether `value` is a whole number, Python's or NumPy's; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def require_switch(field: str, value: object) -> None:
+    """Raise unless `value` is True or False."""
+    require(isinstance(value, bool), field, value, "must be True or False")
 
 
 def require_choice(field: str, value: object, options: Iterable[str]) -> None:

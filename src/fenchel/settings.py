@@ -11,6 +11,7 @@ from fenchel.errors import (
     require_nonnegative,
     require_number,
     require_positive,
+    require_switch,
 )
 
 SCHEDULE_NAMES = ("constant", "robbins-monro")
@@ -43,7 +44,7 @@ class Settings:
     policy_step_size: float | None = None
     """β of the policy; by default measured on a small pilot batch."""
     dual_step_size: float | None = None
-    """β of the dual (for tamar, of the trackers); the algorithm's own default otherwise."""
+    """β of the dual (for tamar, of the trackers); by default the algorithm's own (see `fenchel list`)."""
     schedule: str = "constant"
     """Step sizes over time: constant, or robbins-monro, which is β / (1 + t / offset)^exponent."""
     offset: float | None = None
@@ -78,6 +79,20 @@ class Settings:
     """Everything random follows from it."""
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).copy().items():
+            object.__setattr__(self, name, _plain(value))
+        self._check_numbers()
+        require_choice("schedule", self.schedule, SCHEDULE_NAMES)
+        require_choice("optimizer", self.optimizer, OPTIMIZER_NAMES)
+        require_choice("output", self.output, OUTPUT_NAMES)
+        require_choice("control_variate", self.control_variate, CONTROL_VARIATE_NAMES)
+        if self.policy_prox is not None:
+            require_choice("policy_prox", self.policy_prox, PROX_NAMES)
+        if self.order is not None:
+            require_choice("order", self.order, ORDER_NAMES)
+        require_switch("fresh_batch", self.fresh_batch)
+
+    def _check_numbers(self) -> None:
         for field in ("risk_aversion", "prox_strength", "smoothness"):
             require_positive(field, getattr(self, field))
         for field in ("policy_step_size", "dual_step_size", "variance_bound"):
@@ -92,14 +107,6 @@ class Settings:
         for field in ("episodes", "batch_size", "validation_every", "validation_episodes"):
             require_count(field, getattr(self, field))
         require(0.5 < require_number("exponent", self.exponent) <= 1, "exponent", self.exponent, _EXPONENT)
-        require_choice("schedule", self.schedule, SCHEDULE_NAMES)
-        require_choice("optimizer", self.optimizer, OPTIMIZER_NAMES)
-        require_choice("output", self.output, OUTPUT_NAMES)
-        require_choice("control_variate", self.control_variate, CONTROL_VARIATE_NAMES)
-        if self.policy_prox is not None:
-            require_choice("policy_prox", self.policy_prox, PROX_NAMES)
-        if self.order is not None:
-            require_choice("order", self.order, ORDER_NAMES)
 
     def changed(self, changes: dict[str, Any]) -> Self:
         """With some fields replaced; an unknown name is an error that names the nearest one."""
@@ -119,6 +126,11 @@ class Settings:
 
 _LEVEL = "must be above 0 and at most 1"
 _EXPONENT = "must be above 1/2 and at most 1 (Robbins-Monro)"
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy's or JAX's as Python's; anything else as it is."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def _if_given(check: Any, field: str, value: Any) -> None:

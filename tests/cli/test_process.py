@@ -121,8 +121,13 @@ def test_interrupted_and_resumed(fenchel):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_outside_the_loop(capsys, monkeypatch, number):
-    handler = signal.getsignal(number)
+    """With Python's own handler of SIGINT, which a job in the background of a shell is started without."""
     monkeypatch.setattr("fenchel.cli.list.catalogue", lambda: os.kill(os.getpid(), number))
-    assert main(["list", "--json"]) == 130
-    assert capsys.readouterr() == ("", "fenchel: interrupted\n")
-    assert signal.getsignal(number) is handler
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        handler = signal.getsignal(number)
+        assert main(["list", "--json"]) == 130
+        assert capsys.readouterr() == ("", "fenchel: interrupted\n")
+        assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(signal.SIGINT, outside)

@@ -1,8 +1,10 @@
 """The paper's algorithms by name. Each is data: an order, blocks, step sizes."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypedDict, Unpack
+from inspect import signature
+from typing import Any, NamedTuple, TypedDict, Unpack
 
+import equinox as eqx
 import optax
 from jaxtyping import Array, Float
 
@@ -12,6 +14,7 @@ from fenchel.ascent.mirror import AbstractMirror, Entropic, Euclidean
 from fenchel.ascent.prox import AbstractProx
 from fenchel.ascent.schedules import AbstractSchedule, Constant
 from fenchel.ascent.tamar import TwoTimeScale
+from fenchel.errors import require_nonnegative
 
 StepSize = float | AbstractSchedule
 
@@ -83,11 +86,13 @@ def bsg(
     With a shared batch, a later policy block scores episodes that were played before the earlier ones moved;
     `fresh_batch` gives each block its own.
     """
-    dual = Block(("dual",), _schedule(dual_step_size), prox=options.get("dual_prox"))
+    dual_step = _schedule("dual_step_size", dual_step_size)
+    policy_step = _schedule("policy_step_size", policy_step_size)
+    dual = Block(("dual",), dual_step, prox=options.get("dual_prox"))
     policy = (
         Block(
             where,
-            _schedule(policy_step_size),
+            policy_step,
             options.get("policy_optimizer", PLAIN),
             options.get("policy_prox"),
             options.get("policy_mirror", Euclidean()),
@@ -110,7 +115,9 @@ def tamar(
     variance_bound: float | Float[Array, ""] | None = None,
 ) -> TwoTimeScale:
     """Two time scales (Tamar et al. 2012): trackers of mean and variance on the faster (dual) step size."""
-    return TwoTimeScale(_schedule(dual_step_size), _schedule(policy_step_size), risk_aversion, variance_bound)
+    trackers = _schedule("dual_step_size", dual_step_size)
+    policy = _schedule("policy_step_size", policy_step_size)
+    return TwoTimeScale(trackers, policy, risk_aversion, variance_bound)
 
 
 class Recipe(NamedTuple):
@@ -124,6 +131,12 @@ class Recipe(NamedTuple):
         """First line of its documentation."""
         return (self.build.__doc__ or "").splitlines()[0]
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Arguments of `build` by name, with their defaults; those of its blocks as they come out."""
+        plain = [one for one in signature(self.build).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        return {one.name: one.default for one in plain} | _block_options(self.build())
+
 
 ALGORITHMS: dict[str, Recipe] = {
     "mvp": Recipe(mvp, "fenchel-mean-variance"),
@@ -136,5 +149,22 @@ ALGORITHMS: dict[str, Recipe] = {
 }
 
 
-def _schedule(step_size: StepSize) -> AbstractSchedule:
-    return step_size if isinstance(step_size, AbstractSchedule) else Constant(step_size)
+def _block_options(solver: AbstractSolver) -> dict[str, Any]:
+    """The `BlockOptions` of a solver that was built without any."""
+    blocks = solver.blocks if isinstance(solver, BlockAscent) else ()
+    options: dict[str, Any] = {}
+    for block in blocks:
+        if block.where == ("dual",):
+            options["dual_prox"] = block.prox
+        else:
+            options |= {"policy_optimizer": block.optimizer, "policy_prox": block.prox}
+            options["policy_mirror"] = block.mirror
+    return options
+
+
+def _schedule(name: str, step_size: StepSize) -> AbstractSchedule:
+    if isinstance(step_size, AbstractSchedule):
+        return step_size
+    if not eqx.is_array(step_size):
+        require_nonnegative(name, step_size)
+    return Constant(step_size)

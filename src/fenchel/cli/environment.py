@@ -27,6 +27,8 @@ def build(name: str, preset: str | None, observe: str, given: Mapping[str, Text]
     try:
         return make(name, preset, observe, **fields)
     except InputError as error:
-        if error.field not in fields:
+        names = error.field.split(", ")
+        if fields.keys().isdisjoint(names):
             raise
-        raise InputError(ENV + error.field, error.value, error.remedy) from None
+        written = ", ".join(ENV + name for name in names)
+        raise InputError(written, error.value, error.remedy) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fenchel.cli.cache import keep_compiled
 from fenchel.cli.clock import compile_clock
+from fenchel.cli.figure import require_figure, save
 from fenchel.cli.flags import Command, read_words, show_help, wants_help
 from fenchel.cli.options import options_of
 from fenchel.cli.output import DONE, table, write_json, write_tables
@@ -38,10 +39,17 @@ class EvaluateOptions:
     """λ or β of that objective; by default the one of the run."""
     level: float | None = None
     """The share of worst returns of objective cvar; by default the one of the run."""
+    exact: bool = False
+    """Also without sampling: its value, the certified optimum, the best of its class, what is lost."""
+    figure: Path | None = None
+    """With --exact: draw what the policy does and its exact returns to this .png, .svg or .pdf file."""
     json: bool = False
     """Print one JSON object instead of a table."""
 
     def __post_init__(self) -> None:
+        if self.figure is not None:
+            require(self.exact, "figure", str(self.figure), "shows the exact answers; add --exact")
+            require_figure(self.figure)
         require_count("episodes", self.episodes, least=2)
         require(0 <= self.seed < SEEDS, "seed", self.seed, f"must be from 0 to {SEEDS - 1}")
         if self.risk_aversion is not None:
@@ -61,7 +69,10 @@ def run(words: Sequence[str]) -> int:
     from fenchel.training import load
 
     result = load(options.run_dir)
-    record = _record(result, _objective(result, options), options)
+    objective = _objective(result, options)
+    record = _record(result, objective, options)
+    if options.exact:
+        record["exact"] = _split(result, objective, options)
     if options.json:
         write_json(record)
     else:
@@ -84,6 +95,25 @@ def _objective(result: "TrainResult", options: EvaluateOptions) -> "AbstractObje
         field: float(getattr(result.objective, field)) for field in own if hasattr(result.objective, field)
     }
     return make_objective(wanted, **(kept | given))
+
+
+def _split(
+    result: "TrainResult", objective: "AbstractObjective", options: EvaluateOptions
+) -> dict[str, float]:
+    """The exact value of the policy, and where it falls short of the optimum."""
+    from fenchel.exact import split
+    from fenchel.report import plot_policy
+
+    found = split(result.env, result.policy, objective)
+    law = found.played.law
+    if options.figure is not None:
+        save(plot_policy(found.played, title=f"{options.run_dir}: {found.value:.6g}"), options.figure)
+    return {
+        **{"mean": law.mean, "std": law.std, "value": found.value},
+        **{"optimum": found.optimum, "upper": found.within.optimum.upper},
+        **{"class_optimum": found.within.value, "class_loss": found.class_loss},
+        "learning_loss": found.learning_loss,
+    }
 
 
 def _record(
@@ -140,4 +170,5 @@ ROWS = (
 
 def _rows(record: dict[str, Any]) -> list[tuple[str, Any]]:
     rows = [(name.replace("_", " "), record[name]) for name in ROWS if record[name] is not None]
+    rows += [(f"exact {name.replace('_', ' ')}", value) for name, value in record.get("exact", {}).items()]
     return [*rows, *((f"quantile {level}", value) for level, value in record["quantiles"].items())]

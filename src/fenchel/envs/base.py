@@ -82,7 +82,7 @@ class AbstractEnvironment(eqx.Module):
 
     @property
     def feature_grid(self) -> tuple[tuple[float, ...], ...] | None:
-        """Centres for radial features of the observation, per dimension, where some suggest themselves."""
+        """Centres for radial features of all or the first numbers observed, where some suggest themselves."""
         return None
 
     @property

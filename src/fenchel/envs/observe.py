@@ -98,6 +98,11 @@ class ObserveReturn(AbstractObserver):
         low, high = np.ravel(space.low).tolist(), np.ravel(space.high).tolist()
         return float_box([*low, -np.inf, 0], [*high, np.inf, self.horizon])
 
+    @property
+    def feature_grid(self) -> tuple[tuple[float, ...], ...] | None:
+        """That of the inner environment, for the numbers it shows; the two appended have none."""
+        return self.env.feature_grid
+
     def index(self, state: ReturnState) -> Int[Array, ""]:
         """The number of the inner state; it does not tell rewards so far apart."""
         return self.env.index(state.inner)

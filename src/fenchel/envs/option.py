@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from fenchel.envs.parameters import parameter
 from fenchel.envs.tree import AbstractPriceTree
-from fenchel.errors import require, require_nonnegative
+from fenchel.errors import require_nonnegative, require_switch
 
 
 @final
@@ -59,7 +59,7 @@ class AmericanOption(AbstractPriceTree):
     def __check_init__(self) -> None:
         require_nonnegative("put_strike", self.put_strike)
         require_nonnegative("call_strike", self.call_strike)
-        require(isinstance(self.forced, bool), "forced", self.forced, "must be True or False")
+        require_switch("forced", self.forced)
 
     @property
     def waiting_reward(self) -> float:

@@ -1,6 +1,7 @@
 """What the option and the stopping problem share: a price that moves by factors, and one chance to act."""
 
 from abc import abstractmethod
+from math import inf, log
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -68,9 +69,23 @@ class AbstractPriceTree(AbstractUniformEnvironment):
         require_probability("up_probability", self.up_probability)
         require_nonnegative("start_spread", self.start_spread)
         require(self.discount <= 1, "discount", self.discount, "must be at most 1")
-        require(self.down < self.up, "down", self.down, f"must be below up = {self.up}")
+        require(self.down < self.up, "up, down", (self.up, self.down), "a rise must be above a fall")
         below = self.start_spread < self.start
         require(below, "start_spread", self.start_spread, f"must be below start = {self.start}")
+        self._require_range()
+
+    def _require_range(self) -> None:
+        """Raise where prices could leave the range of single precision, whatever is computed in here."""
+        least, most = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+        why = f"leads to prices outside the range of a float32, {least:.2g} to {most:.2g}"
+        low, high = self.start - self.start_spread, self.start + self.start_spread
+        require(least <= low and high <= most, "start", self.start, f"{why}; choose another unit")
+        rises = _steps(high, max(1.0, self.up), most)
+        falls = _steps(low, min(1.0, self.down), least)
+        require(rises >= 1, "up", self.up, f"{why}, in one step; choose a lower one")
+        require(falls >= 1, "down", self.down, f"{why}, in one step; choose a higher one")
+        longest = min(rises, falls)
+        require(self.horizon <= longest, "horizon", self.horizon, f"{why}; choose at most {longest:.0f}")
 
     @property
     def action_space(self) -> Discrete:
@@ -134,6 +149,11 @@ class AbstractPriceTree(AbstractUniformEnvironment):
         rises: Bool[Array, ""] = noise < self.up_probability
         price = state.price * jnp.where(rises, self.up, self.down)
         return TreeState(price, state.step + 1, state.ups + rises.astype(jnp.int32))
+
+
+def _steps(price: float, factor: float, limit: float) -> float:
+    """How many times a price can be multiplied by a factor before it is past a limit."""
+    return log(limit / price) / log(factor) // 1 if factor != 1 else inf
 
 
 def _observe(state: TreeState) -> Float[Array, "2"]:

@@ -6,14 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy.sparse import csr_array
 
 from fenchel.exact.problem import Array, FiniteProblem
 
 WIDTH = 64
 """Utilities in one pass: their values in two layers of some hundred states stay in the cache."""
 
-Scores = Callable[[Float[Array, "n A f w"]], Float[Array, "n A w"]]
-"""What an action is judged by, from the expectations of the features of the return under it."""
+Beats = Callable[[Float[Array, "n f w"], Float[Array, "n f w"]], Bool[Array, "n w"]]
+"""Whether the expectations of the features of the return under one action are better than under another."""
+
+EQUAL = 1e-12
+"""Relative difference up to which two means are equal."""
 
 Allowed = Sequence[Bool[Array, "n A"]]
 
@@ -28,7 +32,7 @@ def best_values(
     def solve(block: Array) -> Array:
         columns = utility(block)
         ends = [np.asarray(layer.ends @ columns)[:, None] for layer in problem.layers]
-        return np.asarray(_sweep(problem, ends, lambda expected: expected[:, :, 0], len(block))[0])
+        return np.asarray(_sweep(problem, ends, _by_value, len(block))[0])
 
     return _in_blocks(solve, items)
 
@@ -39,8 +43,8 @@ def best_moments(
     """J and M of a policy that maximises 2yJ − M, for each slope y; at y = ∞ the least M among max J."""
 
     def solve(block: Array) -> Array:
-        judge = _by_mean if np.all(np.isinf(block)) else _by_slope(block)
-        return _sweep(problem, ends, judge, len(block), allowed)
+        beats = _by_mean if np.all(np.isinf(block)) else _by_slope(block)
+        return _sweep(problem, ends, beats, len(block), allowed)
 
     ends = [end[:, :, None] for end in problem.moments_at_end]
     finite = np.isfinite(slopes)
@@ -56,7 +60,7 @@ def best_actions(
 ) -> tuple[Int[Array, " n"], ...]:
     """An action per state that maximises E[u(R)], layer by layer; among equals the first."""
     ends = [np.asarray(layer.ends @ utility)[:, None, None] for layer in problem.layers]
-    return _record(problem, ends, lambda expected: expected[:, :, 0], allowed)
+    return _record(problem, ends, _by_value, allowed)
 
 
 def best_moment_actions(
@@ -64,8 +68,8 @@ def best_moment_actions(
 ) -> tuple[Int[Array, " n"], ...]:
     """An action per state that maximises 2yJ − M, layer by layer."""
     ends = [end[:, :, None] for end in problem.moments_at_end]
-    judge = _by_mean if np.isinf(slope) else _by_slope(np.array([slope]))
-    return _record(problem, ends, judge, allowed)
+    beats = _by_mean if np.isinf(slope) else _by_slope(np.array([slope]))
+    return _record(problem, ends, beats, allowed)
 
 
 def rounding(problem: FiniteProblem) -> float:
@@ -78,58 +82,72 @@ def rounding(problem: FiniteProblem) -> float:
     return float(np.finfo(float).eps) * (problem.horizon + 1) * (branches + 4)
 
 
-def _by_slope(slopes: Array) -> Scores:
-    return lambda expected: 2 * slopes * expected[:, :, 0] - expected[:, :, 1]
+def _by_value(one: Array, other: Array) -> Array:
+    return np.asarray(one[:, 0] > other[:, 0])
 
 
-def _by_mean(expected: Array) -> Array:
-    """The mean, and the least second moment among means that are equal but for rounding."""
-    mean, square = expected[:, :, 0], expected[:, :, 1]
-    most = np.max(mean, axis=1, keepdims=True)
-    top = mean >= most - 1e-12 * np.abs(most)
-    least: Array = np.where(top, -square, -np.inf)
-    return least
+def _by_slope(slopes: Array) -> Beats:
+    """2yJ − M."""
+
+    def beats(one: Array, other: Array) -> Array:
+        return np.asarray(2 * slopes * (one[:, 0] - other[:, 0]) > one[:, 1] - other[:, 1])
+
+    return beats
+
+
+def _by_mean(one: Array, other: Array) -> Array:
+    """The mean; between means that are equal but for rounding, the second moment."""
+    gain = one[:, 0] - other[:, 0]
+    same = np.abs(gain) <= EQUAL * np.maximum(np.abs(one[:, 0]), np.abs(other[:, 0]))
+    return np.where(same, one[:, 1] < other[:, 1], gain > 0)
 
 
 def _sweep(
     problem: FiniteProblem,
     ends: Sequence[Array],
-    score: Scores,
+    beats: Beats,
     width: int,
     allowed: Allowed | None = None,
     record: list[Array] | None = None,
 ) -> Array:
-    """Expectations of the features at the start, under the policy that is greedy for the scores."""
+    """Expectations of the features at the start, under the policy that is greedy; among equals the first."""
     features = ends[0].shape[1]
     ahead = np.zeros((0, features * width))
     for step, layer in problem.backwards():
-        expected = np.asarray(layer.moves @ ahead).reshape(-1, features, width) + ends[step]
-        expected = expected.reshape(layer.size, -1, features, width)
         options = layer.allowed if allowed is None else allowed[step]
-        scores = score(expected)
-        if not np.all(options):
-            scores = np.where(options[:, :, None], scores, -np.inf)
+        final = ends[step].reshape(layer.size, -1, features, ends[step].shape[-1])
+        reached = [_expected(table, ahead, final[:, a]) for a, table in enumerate(problem.onward[step])]
+        chosen = np.empty((layer.size, features, width))
+        chosen[...] = reached[0]
+        taken, known = np.zeros((layer.size, width), np.int64), options[:, :1]
+        for action in range(1, len(reached)):
+            better = beats(reached[action], chosen)
+            if not np.all(options):
+                better = (better | ~known) & options[:, action, None]
+                known = known | options[:, action, None]
+            np.copyto(chosen, reached[action], where=better[:, None])
+            if record is not None:
+                taken[better] = action
         if record is not None:
-            record.append(np.argmax(scores, axis=1))
-        ahead = _greedy(expected, scores).reshape(layer.size, features * width)
+            record.append(taken)
+        ahead = chosen.reshape(layer.size, features * width)
     return (problem.start @ ahead).reshape(features, width)
 
 
-def _greedy(expected: Array, scores: Array) -> Array:
-    """Expectations under the action with the highest score; among equals the first."""
-    chosen, top = expected[:, 0], scores[:, 0]
-    for action in range(1, scores.shape[1]):
-        better = scores[:, action] > top
-        chosen = np.where(better[:, None], expected[:, action], chosen)
-        top = np.maximum(scores[:, action], top)
-    return chosen
+def _expected(table: csr_array | None, ahead: Array, final: Array) -> Array:
+    """Under one action: what is earned further on, if it leads on anywhere, and what by episodes that end."""
+    if table is None:
+        return final
+    found = np.asarray(table @ ahead).reshape(len(final), final.shape[1], -1)
+    found += final
+    return found
 
 
 def _record(
-    problem: FiniteProblem, ends: Sequence[Array], score: Scores, allowed: Allowed | None
+    problem: FiniteProblem, ends: Sequence[Array], beats: Beats, allowed: Allowed | None
 ) -> tuple[Array, ...]:
     record: list[Array] = []
-    _sweep(problem, ends, score, 1, allowed, record)
+    _sweep(problem, ends, beats, 1, allowed, record)
     return tuple(actions[:, 0] for actions in reversed(record))
 
 

@@ -31,7 +31,7 @@ class Frontier:
         problem: the finite problem.
         mean: J of the extreme points, in rising order.
         second: M of them.
-        slopes: y at which max 2yJ − M was computed, in rising order.
+        slopes: R_min and the slopes of the edges, between which max 2yJ − M is linear in y.
         supports: that maximum, rounded up: no policy is above any of these lines.
         highest: the best mean, rounded up.
     """
@@ -143,12 +143,11 @@ def frontier(problem: ProblemLike) -> Frontier:
     returns, kappa = problem.returns, 2 * rounding(problem)
     ends = np.array([returns[0], np.inf])
     points = np.stack(best_moments(problem, ends), axis=1)
-    slopes, edges = ends[:1], points[None][_apart(points[None])]
+    edges = points[None][_apart(points[None])]
     while len(edges):
         left, right = edges[:, 0], edges[:, 1]
         normal = (right[:, 1] - left[:, 1]) / (2 * (right[:, 0] - left[:, 0]))
         found = np.stack(best_moments(problem, normal), axis=1)
-        slopes = np.append(slopes, normal)
         gain = 2 * normal * (found - left)[:, 0] - (found - left)[:, 1]
         halves = np.stack([left, found], axis=1), np.stack([found, right], axis=1)
         beyond = gain > TIES * kappa * (2 * np.abs(normal) * np.sqrt(found[:, 1]) + found[:, 1])
@@ -157,9 +156,10 @@ def frontier(problem: ProblemLike) -> Frontier:
         edges = np.concatenate([half[beyond] for half in halves])
     mean, second = points[np.lexsort((points[:, 1], points[:, 0]))].T
     keep = np.append(True, np.diff(mean) > 0)
-    slopes = np.unique(slopes)
+    mean, second = mean[keep], second[keep]
+    slopes = np.unique(np.append(returns[0], np.diff(second) / (2 * np.diff(mean))))
     highest = best_values(problem, lambda _: (returns + kappa * np.abs(returns))[:, None], np.zeros(1))
-    return Frontier(problem, mean[keep], second[keep], slopes, _supports(problem, slopes), float(highest[0]))
+    return Frontier(problem, mean, second, slopes, _supports(problem, slopes), float(highest[0]))
 
 
 def _supports(problem: FiniteProblem, slopes: Float[Array, " s"]) -> Float[Array, " s"]:

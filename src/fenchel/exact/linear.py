@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from fenchel.envs.portfolio import Portfolio, PortfolioState, _wealth
@@ -19,12 +20,14 @@ class Moments(NamedTuple):
     @property
     def variance(self) -> Float[Array, "..."]:
         """E[R²] − E[R]²."""
-        return jnp.maximum(self.second - self.mean**2, 0)
+        with jax.enable_x64(True):
+            return jnp.maximum(self.second - self.mean**2, 0)
 
     @property
     def std(self) -> Float[Array, "..."]:
         """The standard deviation of a single episode; its derivative at 0 is not finite."""
-        return jnp.sqrt(self.variance)
+        with jax.enable_x64(True):
+            return jnp.sqrt(self.variance)
 
 
 class LinearModel(NamedTuple):
@@ -73,11 +76,44 @@ def moments_of(model: LinearModel, chances: Float[Array, "horizon 2"]) -> Moment
         moved = kept + mixed + jnp.swapaxes(mixed, 2, 3) + spent
         return jnp.einsum("rnij,rns->sij", moved, model.arrive), None
 
-    weight = jnp.maximum(model.start[:, -1:], jnp.finfo(model.start.dtype).tiny)  # type: ignore[no-untyped-call]
-    first = model.start[:, :, None] * (model.start / weight)[:, None, :]
-    last, _ = jax.lax.scan(advance, first, jnp.asarray(chances, first.dtype)[:-1])
+    last, _ = jax.lax.scan(advance, _first(model), jnp.asarray(chances, jnp.float64)[:-1])
     total = jnp.sum(last, axis=0) @ model.wealth
     return Moments(total[-1], total @ model.wealth)
+
+
+def rounding(model: LinearModel, chances: Float[Array, "horizon 2"]) -> Moments:
+    """What rounding can have changed the moments by.
+
+    A step rounds each of its numbers by at most `unit` times the sum of its terms without their signs,
+    and what it finds wrong it passes on by its maps without theirs.
+    """
+    change = jnp.einsum("rni,j->rnij", model.bought, model.base)
+    plain, spent, merged = jnp.abs(model.keep), jnp.abs(change), jnp.abs(model.keep + change)
+    unit = 4 * (plain.shape[1] + 2 * plain.shape[2] + 4) * float(np.finfo(float).eps)
+
+    def carried(maps: Array, square: Array) -> Array:
+        moved = jnp.einsum("rnij,rjk,rnlk->rnil", maps, square, maps)
+        return jnp.einsum("rnij,rns->sij", moved, model.arrive)
+
+    def advance(carry: tuple[Array, Array], chance: Array) -> tuple[tuple[Array, Array], None]:
+        square, wrong = carry
+        share = chance[:, None, None]
+        fresh = carried(plain + spent, square)
+        passed = carried(plain, (1 - share) * wrong) + carried(merged, share * wrong)
+        signed = carried(model.keep, (1 - share) * square)
+        signed += carried(model.keep + change, share * square)
+        return (signed, passed + unit * fresh), None
+
+    first = _first(model)
+    start = first, unit * first
+    (_, wrong), _ = jax.lax.scan(advance, start, jnp.asarray(chances, jnp.float64)[:-1])
+    total = jnp.sum(wrong, axis=0) @ model.wealth
+    return Moments(total[-1], total @ model.wealth)
+
+
+def _first(model: LinearModel) -> Float[Array, "2 D D"]:
+    """E[z zᵀ; rate] at the first action, where z is sure."""
+    return jnp.einsum("ri,j->rij", model.start, jnp.sum(model.start, axis=0))
 
 
 def linear_model(env: Portfolio) -> LinearModel:

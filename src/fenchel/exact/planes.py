@@ -42,14 +42,11 @@ class Touch(NamedTuple):
 
 def tangents(game: Game, aversion: Array, gaps: Float[Array, " k"]) -> Float[Array, "k E"]:
     """Planes above R − λ (R − η)², which touch it where R − η is a gap."""
-    price, unit = 2 * aversion * gaps[:, None], jnp.eye(len(game.first))
-    worth = (
-        (1 + jnp.abs(price)) * game.wealth
-        + jnp.abs(price) * unit[-1]
-        + aversion * gaps[:, None] ** 2 * unit[-2]
-    )
-    exact = (1 - price) * game.wealth + price * unit[-1] + aversion * gaps[:, None] ** 2 * unit[-2]
-    return exact + game.rounding * worth
+    price, unit = 2 * aversion * gaps, jnp.eye(len(game.first))
+    constant = jnp.outer(aversion * gaps**2, unit[-2])
+    exact = jnp.outer(1 - price, game.wealth) + jnp.outer(price, unit[-1]) + constant
+    size = jnp.outer(1 + jnp.abs(price), game.wealth) + jnp.outer(jnp.abs(price), unit[-1]) + constant
+    return exact + game.rounding * size
 
 
 def solve_at(
@@ -80,7 +77,7 @@ def plane(
     chance, keep, bought = game.chance[rate], game.keep[rate], game.bought[rate]
     slope = jnp.einsum("n,ne,nke->k", chance, bought, ahead)
     size = jnp.einsum("n,ne,nke->k", chance, jnp.abs(bought), jnp.abs(ahead))
-    gain = jnp.maximum(slope + game.rounding * size, 0)[:, None] * limit
+    gain = jnp.outer(jnp.maximum(slope + game.rounding * size, 0), limit)
     plane = jnp.einsum("n,nef,nke->kf", chance, keep, ahead) + gain
     return plane + game.rounding * (jnp.einsum("n,nef,nke->kf", chance, jnp.abs(keep), jnp.abs(ahead)) + gain)
 

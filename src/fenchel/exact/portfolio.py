@@ -1,4 +1,4 @@
-"""The portfolio: exact moments of policies of step and rate, the best of them, and a bound on all policies."""
+"""The portfolio: exact moments of policies of step and rate, the best of those, and a bound on all."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from jaxtyping import Float
 from fenchel.envs.observe import AbstractObserver, ObserveIndex
 from fenchel.envs.portfolio import Portfolio
 from fenchel.errors import InputError, require, require_choice, require_count, require_positive
-from fenchel.exact.linear import LinearModel, Moments, linear_model, moments, moments_of
+from fenchel.exact.linear import Moments, linear_model, moments, moments_of, rounding
 from fenchel.exact.problem import Array
 from fenchel.exact.relaxation import ITERATIONS, portfolio_upper
 from fenchel.exact.schedule import best_schedule
@@ -89,9 +89,10 @@ def portfolio_optimum(
     with jax.enable_x64(True):
         model = linear_model(env)
         found = moments_of(model, jnp.asarray(chances))
-        margin = float(risk_aversion) * _rounding(model, chances, float(risk_aversion))
+        wrong = rounding(model, jnp.asarray(chances))
         mean, variance = float(found.mean), float(found.variance)
     value = mean - risk_aversion * variance
+    margin = float(wrong.mean) + risk_aversion * (float(wrong.second) + 2 * mean * float(wrong.mean))
     upper = portfolio_upper(env, float(risk_aversion), iterations=iterations, seed=seed)
     return PortfolioOptimum(
         objective=MeanVariance(float(risk_aversion)),
@@ -149,18 +150,6 @@ def inner_portfolio(env: Any) -> Portfolio:
     require(env.discount == 1, "discount", env.discount, "must be 1, so that rewards add up to final wealth")
     assert isinstance(env, Portfolio)
     return env
-
-
-def _rounding(model: LinearModel, chances: Array, risk_aversion: float) -> float:
-    """What rounding can have changed J − λ (M − J²) by, over λ.
-
-    No more than the same sums with every term positive, times a rounding per operation that a term meets.
-    """
-    positive = model._replace(bought=jnp.abs(model.bought))
-    size = moments_of(positive, jnp.asarray(chances))
-    operations = len(chances) * 4 * model.keep.shape[1] * model.keep.shape[2]
-    scale = float(size.mean) / risk_aversion + float(size.second) + 2 * float(size.mean) ** 2
-    return operations * float(np.finfo(float).eps) * scale
 
 
 def _tabular(chances: Array) -> DirectTabular:

@@ -85,6 +85,12 @@ class FiniteProblem:
         powers = np.stack([self.returns, self.returns**2], axis=1)
         return tuple(np.asarray(layer.ends @ powers) for layer in self.layers)
 
+    @cached_property
+    def onward(self) -> tuple[tuple[csr_array | None, ...], ...]:
+        """`moves` of every layer by action, a row per state; None for an action that always ends the episode."""
+        split = ([layer.moves[a :: self.actions] for a in range(self.actions)] for layer in self.layers)
+        return tuple(tuple(table if table.nnz else None for table in tables) for tables in split)
+
     def backwards(self) -> Iterator[tuple[int, Layer]]:
         """The layers from the last to the first, with their numbers."""
         return zip(range(self.horizon - 1, -1, -1), reversed(self.layers), strict=True)

@@ -1,11 +1,10 @@
 """The best schedule of the portfolio: in which steps to invest, and whether at every rate or only at one.
 
 J and M are linear in the row of probabilities of each step, so J − λ M + λ J² is convex in each, and some
-deterministic schedule is as good as any policy of step and rate that is never short of cash. The slopes of J and
-M at a schedule tell exactly what every change of one row is worth: one gradient prices all of them.
+deterministic schedule is as good as any policy of step and rate that is never short of cash. The slopes of J
+and M at a schedule tell exactly what every change of one row is worth: one gradient prices all of them.
 """
 
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -22,13 +21,13 @@ from fenchel.exact.solvency import reachable, shortages
 ROWS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 """What a step can do: nothing, or invest at the high rate, at the low one, at both."""
 
-ROUNDS = 12
+ROUNDS = 8
 """Times that the best schedules are shaken and climb again."""
 
 ELITE = 16
 """Schedules that are kept from round to round."""
 
-POLISHED = 3
+POLISHED = 2
 """Schedules for which changes of two rows at once are tried."""
 
 WINDOW = 16
@@ -43,8 +42,8 @@ def best_schedule(
 ) -> Float[Array, "horizon 2"]:
     """Probabilities of investing, all 0 or 1, of the best schedule found.
 
-    Local search from many schedules at once: each climbs by its best change of a row. Then the best are shaken
-    and climb again, in rounds, and at last climb by changes of two rows, as long as there are any that help.
+    Local search from many schedules at once: each climbs by its best change of a row. Then the best are
+    shaken and climb again, in rounds, and the best of those climb by changes of two rows. That is done twice.
 
     Arguments:
         env: a portfolio whose return is linear in its final wealth.
@@ -55,13 +54,16 @@ def best_schedule(
     generator = np.random.default_rng(seed)
     search = _Search(env, risk_aversion, restarts)
     values, schedules = search.climbed(search.random(generator))
-    for _ in range(ROUNDS):
+    for _ in range(2):
+        for _ in range(ROUNDS):
+            values, schedules = _best_of(values, schedules, ELITE)
+            found = search.climbed(search.shaken(schedules, generator))
+            values, schedules = np.append(values, found[0]), np.concatenate([schedules, found[1]])
         values, schedules = _best_of(values, schedules, ELITE)
-        found = search.climbed(search.shaken(schedules, generator))
-        values, schedules = np.append(values, found[0]), np.concatenate([schedules, found[1]])
-    values, schedules = _best_of(values, schedules, POLISHED)
-    polished = [search.polished(*pair) for pair in zip(values, schedules, strict=True)]
-    return max(polished, key=lambda pair: pair[0])[1]
+        for rank in range(min(POLISHED, len(values))):
+            values[rank], schedules[rank] = search.polished(float(values[rank]), schedules[rank])
+    best: Array = schedules[np.argmax(values)]
+    return best
 
 
 class _Search:
@@ -69,7 +71,8 @@ class _Search:
 
     def __init__(self, env: Portfolio, risk_aversion: float, width: int):
         self.env, self.risk_aversion, self.width = env, risk_aversion, width
-        self.model, self.reach = linear_model(env), reachable(env)
+        self.model, self.useful = linear_model(env), reachable(env)
+        self.useful[-1] = False  # the last action changes nothing
 
     def random(self, generator: np.random.Generator) -> Array:
         """The empty schedule, and others of all densities."""
@@ -110,7 +113,7 @@ class _Search:
         steps, rows = np.divmod(np.arange(count), len(ROWS))
         while True:
             neighbours = np.repeat(schedule[None], count, axis=0)
-            neighbours[np.arange(count), steps] = ROWS[rows]
+            neighbours[np.arange(count), steps] = ROWS[rows] * self.useful[steps]
             values, changed = self._moved(neighbours)
             best = int(np.argmax(values))
             if not _exceeds(values[best], value):
@@ -127,11 +130,13 @@ class _Search:
         count = np.arange(len(schedules))
         padded = np.concatenate([schedules, np.zeros((self.width - len(count), *schedules.shape[1:]))])
         with jax.enable_x64(True):
-            priced = _priced(self.model, jnp.asarray(padded), jnp.asarray(ROWS), self.risk_aversion)
+            priced = _priced(
+                self.model, jnp.asarray(padded), jnp.asarray(ROWS), jnp.asarray(self.risk_aversion)
+            )
         values = np.where(self._allowed(schedules), np.asarray(priced)[: len(count)], -np.inf)
         step, row = np.divmod(np.argmax(values.reshape(len(count), -1), axis=1), len(ROWS))
         changed = schedules.copy()
-        changed[count, step] = ROWS[row]
+        changed[count, step] = ROWS[row] * self.useful[step]
         return values[count, step, row], changed
 
     def _allowed(self, schedules: Array) -> Bool[Array, "m horizon 4"]:
@@ -143,22 +148,22 @@ class _Search:
         return np.stack([without, with_it, with_it, with_it], axis=-1)
 
     def _invests(self, schedules: Array) -> Bool[Array, "m horizon"]:
-        return np.asarray(np.any((schedules > 0) & self.reach, axis=-1))
+        return np.asarray(np.any(schedules > 0, axis=-1))
 
     def _solvent(self, schedules: Array) -> Array:
         """Without the purchases that there may be no cash for, the first of them first."""
-        schedules = schedules * self.reach
+        found: Array = schedules * self.useful
         while True:
-            short = shortages(self.env, self._invests(schedules))
+            short = shortages(self.env, self._invests(found))
             broken = np.flatnonzero(np.any(short, axis=1))
             if not len(broken):
-                return schedules
-            schedules[broken, np.argmax(short[broken], axis=1)] = 0
+                return found
+            found[broken, np.argmax(short[broken], axis=1)] = 0
 
 
 @eqx.filter_jit
 def _priced(
-    model: LinearModel, schedules: jax.Array, rows: jax.Array, risk_aversion: Any
+    model: LinearModel, schedules: jax.Array, rows: jax.Array, risk_aversion: jax.Array
 ) -> Float[jax.Array, "m horizon 4"]:
     """J − λ Var of every schedule with every row in the place of that of every step."""
 
@@ -169,10 +174,11 @@ def _priced(
         now, back = jax.vjp(both, schedule)
         slopes = jax.vmap(lambda unit: back(unit)[0])(jnp.eye(2))
         change = jnp.einsum("mkr,okr->mko", slopes, rows[:, None] - schedule[None])
-        mean, second = now[:, None, None] + change
-        return mean - risk_aversion * (second - mean**2)
+        moved: jax.Array = now[:, None, None] + change
+        return moved[0] - risk_aversion * (moved[1] - moved[0] ** 2)
 
-    return jax.vmap(one)(schedules)
+    priced: jax.Array = jax.vmap(one)(schedules)
+    return priced
 
 
 def _best_of(values: Array, schedules: Array, count: int) -> tuple[Array, Array]:

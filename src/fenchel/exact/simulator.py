@@ -71,7 +71,7 @@ class _Simulator:
 
     def first(self) -> tuple[Array, Nodes]:
         """What `reset` can give."""
-        content = jax.tree.map(np.asarray, jax.vmap(self.env.reset)(self.starts.noise))
+        content = jax.tree.map(np.asarray, _reset_all(self.env, self.starts.noise))
         return self.starts.probability, Nodes(content, np.zeros(len(self.starts.probability)))
 
     def fan(self, nodes: Nodes, step: int) -> Fan:
@@ -113,6 +113,11 @@ def _finite(env: AbstractEnvironment, outcomes: Outcomes | None) -> Outcomes:
         )
         raise InputError("env", type(env).__name__, f"{remedy}and `first_outcomes`, or use finite_problem")
     return outcomes
+
+
+@eqx.filter_jit
+def _reset_all(env: AbstractEnvironment, noise: PyTree) -> Any:
+    return jax.vmap(env.reset)(noise)
 
 
 @eqx.filter_jit

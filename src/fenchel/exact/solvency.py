@@ -1,6 +1,5 @@
 """When a portfolio policy of step and rate can be short of cash, which would break the linear dynamics."""
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool
 
@@ -49,7 +48,7 @@ def shortages(env: Portfolio, allowed: Bool[Array, "... horizon"]) -> Bool[Array
 def reachable(env: Portfolio) -> Bool[Array, "horizon 2"]:
     """Which rates each step can have."""
     model = linear_model(env)
-    moves, rates = np.asarray(jnp.sum(model.arrive, axis=1)), [np.asarray(model.start[:, -1])]
+    moves, rates = np.sum(np.asarray(model.arrive), axis=1), [np.asarray(model.start[:, -1])]
     for _ in range(env.horizon - 1):
         rates.append(rates[-1] @ moves)
     return np.asarray(np.stack(rates) > 0)

@@ -6,6 +6,7 @@ import gymnasium
 
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.checks import HasSpaces
+from fenchel.policies.grids import grid_features
 from fenchel.policies.registry import make_policy
 
 
@@ -14,13 +15,14 @@ class HasFeatureGrid(HasSpaces, Protocol):
 
     @property
     def feature_grid(self) -> tuple[tuple[float, ...], ...] | None:
-        """Centres for radial features of the observation, per dimension, where some suggest themselves."""
+        """Centres for radial features of all or the first numbers observed, where some suggest themselves."""
 
 
 def default_policy(env: HasFeatureGrid) -> AbstractPolicy:
     """A row per state where the state is an index, else linear.
 
-    The features are radial bumps where the environment names a grid for them, else the scaled observation.
+    The features are radial bumps where the environment names a grid for them, beside the numbers that the
+    grid does not cover, scaled; without a grid they are the scaled observation.
 
     >>> from fenchel.envs import make
     >>> default_policy(make("option", observe="index")).table.shape
@@ -31,4 +33,5 @@ def default_policy(env: HasFeatureGrid) -> AbstractPolicy:
         return make_policy("tabular", env)
     if env.feature_grid is None:
         return make_policy("linear", env)
-    return make_policy("linear", env, features="rbf", rbf_centres=env.feature_grid, bias=True)
+    features = grid_features(env.observation_space, env.feature_grid)
+    return make_policy("linear", env, features=features, bias=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fenchel.errors import InputError, require, require_choice, require_count
 from fenchel.policies.checks import HasSpaces, require_space
-from fenchel.policies.features import AbstractFeatures, OneHot, Raw, Scaled
+from fenchel.policies.features import AbstractFeatures, Beside, OneHot, Raw, Scaled
 from fenchel.policies.rbf import RBF, tamar2014
 
 MOST_GRID_DIMENSIONS = 4
@@ -43,6 +43,15 @@ def make_features(
     return FEATURES[features](space)
 
 
+def grid_features(space: gymnasium.Space[Any], centres: tuple[tuple[float, ...], ...]) -> AbstractFeatures:
+    """Radial bumps over as many numbers of the observation as there are axes, beside the others scaled."""
+    box, count = _box("rbf", space), len(centres)
+    remedy = f"has more dimensions than the observation, {prod(box.shape)}"
+    require(count <= prod(box.shape), "feature_grid", centres, remedy)
+    bumps = RBF(centres, tuple(_spacing(axis) for axis in centres))
+    return bumps if count == prod(box.shape) else Beside(bumps, count, _scaling(box, count))
+
+
 def _default(space: gymnasium.Space[Any]) -> str:
     return "onehot" if isinstance(space, gymnasium.spaces.Discrete) else "scaled"
 
@@ -58,11 +67,14 @@ def _onehot(space: gymnasium.Space[Any]) -> OneHot:
 
 
 def _scaled(space: gymnasium.Space[Any]) -> Scaled:
+    return _scaling(_box("scaled", space))
+
+
+def _scaling(box: gymnasium.spaces.Box, first: int = 0) -> Scaled:
     """Coordinates without finite bounds stay as they are: [−1, 1] is mapped onto itself."""
-    box = _box("scaled", space)
     bounded = _is_bounded(box)
     low, high = np.where(bounded, box.low, -1.0), np.where(bounded, box.high, 1.0)
-    return Scaled(tuple(low.ravel().tolist()), tuple(high.ravel().tolist()))
+    return Scaled(tuple(low.ravel().tolist()[first:]), tuple(high.ravel().tolist()[first:]))
 
 
 def _tamar2014(space: gymnasium.Space[Any]) -> RBF:

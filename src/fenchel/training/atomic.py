@@ -104,8 +104,8 @@ def storage_errors(path: PathLike, deed: str) -> Iterator[None]:
     except StorageError:
         raise
     except OSError as error:
-        full = "free some space and resume; the last good checkpoint is kept"
-        remedy = full if error.errno in FULL else "check that it exists and that you may use it"
+        full = error.errno in FULL
+        remedy = _when_full(Path(path)) if full else "check that it exists and that you may use it"
         raise StorageError(f"{path}: could not be {deed} ({error.strerror or error}); {remedy}") from error
 
 
@@ -119,6 +119,14 @@ def sync_directory(path: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def _when_full(path: Path) -> str:
+    """What to do about a full disk, with or without a checkpoint beside the file."""
+    with suppress(OSError):
+        if any(path.parent.glob("checkpoint-*.safetensors")):
+            return "free some space and resume; the last good checkpoint is kept"
+    return "free some space and run it again; no checkpoint had been written"
 
 
 def _write_synced(path: Path, data: bytes) -> None:

@@ -19,6 +19,8 @@ from fenchel.objectives.expectation import Expectation
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.checks import check_policy
 from fenchel.training.keys import streams
+from fenchel.training.precision import require_all_held
+from fenchel.training.resolve import EnvironmentLike, resolve_environment
 from fenchel.training.threads import on_threads
 
 BATCH = 1000
@@ -51,7 +53,7 @@ class Evaluation:
 
 
 def evaluate(
-    env: AbstractEnvironment,
+    env: EnvironmentLike,
     policy: AbstractPolicy,
     objective: AbstractObjective | None = None,
     *,
@@ -61,7 +63,7 @@ def evaluate(
     """Mean, standard deviation and objective of a policy's return, from fresh episodes.
 
     Arguments:
-        env: the environment.
+        env: the environment, or its name.
         policy: the policy.
         objective: what `value` and `dual` are of; the expected return by default.
         episodes: how many.
@@ -72,19 +74,21 @@ def evaluate(
     >>> evaluate(env, make_policy("linear", env), episodes=1000).episodes
     1000
     """
-    returns = sample_returns(env, policy, episodes=episodes, seed=seed)
-    return summarise(returns, Expectation() if objective is None else objective)
+    goal = Expectation() if objective is None else objective
+    require_all_held(goal)
+    return summarise(sample_returns(env, policy, episodes=episodes, seed=seed), goal)
 
 
 def sample_returns(
-    env: AbstractEnvironment, policy: AbstractPolicy, *, episodes: int = 100_000, seed: int = 0
+    env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int = 100_000, seed: int = 0
 ) -> np.ndarray[Any, np.dtype[np.floating[Any]]]:
     """Returns of fresh episodes, the same for the same seed however many cores there are."""
     require_count("episodes", episodes, least=2)
-    check_policy(policy, env)
+    world = resolve_environment(env, policy)
+    check_policy(policy, world)
     key = streams(seed).evaluation
     batches = jnp.arange(-(-episodes // BATCH), dtype=jnp.int32)
-    returns = in_threads(lambda part: _play(env, policy, key, part), batches)
+    returns = in_threads(lambda part: _play(world, policy, key, part), batches)
     return np.concatenate(returns)[:episodes]
 
 

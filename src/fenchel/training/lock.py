@@ -32,6 +32,22 @@ def acquire(directory: Path) -> int:
     return handle
 
 
+def require_free(directory: Path) -> None:
+    """Raise the `InputError` of `acquire` if a live process holds the lock; nothing is written."""
+    path = directory / NAME
+    with storage_errors(path, "read"):
+        try:
+            handle = os.open(path, os.O_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _in_use(directory, os.pread(handle, 32, 0)) from None
+        finally:
+            os.close(handle)
+
+
 def release(directory: Path, handle: int) -> None:
     """Release what `acquire` returned."""
     with suppress(OSError):

@@ -39,10 +39,13 @@ class Loop:
     records: int = 100
     status: str = "done"
     seconds: float = 0.0
+    """Run time, that before the last checkpoint included."""
     compile_seconds: float = 0.0
     iteration: int = 0
     parts: Parts = field(init=False)
     history: History = field(init=False)
+    _origin: float = field(init=False, default=0.0)
+    """When the run would have started, had it never been stopped."""
 
     def run(self) -> None:
         """Go on from the last checkpoint, if there is one, to the end."""
@@ -50,9 +53,10 @@ class Loop:
         self.prepare()
         self.parts.advance(self.iteration, self.iteration)
         self.compile_seconds = time.perf_counter() - started
+        self._origin = time.perf_counter() - self.seconds
         with interrupts.deferred() as asked:
             self._chunks(asked)
-        self.seconds += time.perf_counter() - started - self.compile_seconds
+        self._tell_time()
 
     def prepare(self) -> None:
         """Set the learners up, as the last checkpoint left them if there is one."""
@@ -64,6 +68,8 @@ class Loop:
     def _chunks(self, asked: interrupts.Interrupts) -> None:
         total, size = self.problems[0].iterations, FIRST_CHUNK
         begun, saved, origin = time.perf_counter(), time.perf_counter(), self.iteration
+        if np.all(self.faults() >= 0):
+            self.status = "diverged"
         while self.iteration < total and self.status == "done":
             stop = min(self.iteration + size, self.history.next_mark(self.iteration), total)
             ticked, done = time.perf_counter(), stop - self.iteration
@@ -99,14 +105,19 @@ class Loop:
             return
         arrays = {f"learner.{name}": array for name, array in self.parts.arrays().items()}
         arrays |= {f"metrics.{name}": array for name, array in self.history.metrics().items()}
-        self.store.checkpoints.save(self.iteration, arrays, {"iteration": self.iteration})
+        self._tell_time()
+        about = {"iteration": self.iteration, "seconds": self.seconds}
+        self.store.checkpoints.save(self.iteration, arrays, about)
+
+    def _tell_time(self) -> None:
+        self.seconds = time.perf_counter() - self._origin
 
     def _restore(self) -> None:
         found = None if self.store is None else self.store.checkpoints.load()
         if found is None:
             return
         arrays, meta = found
-        self.iteration = int(meta["iteration"])
+        self.iteration, self.seconds = int(meta["iteration"]), float(meta.get("seconds", 0.0))
         self.parts.restore(_within("learner.", arrays))
         self.history.restore(_within("metrics.", arrays))
 

@@ -24,6 +24,10 @@ from fenchel.training.threads import on_threads
 WIDTH = 64
 """Most learners in a part: beyond, their noise and state leave the cache."""
 
+PARTS = 4
+"""Parts of a small sweep, to keep a few cores busy. The width of a part decides how sums are rounded, so it
+follows from the number of learners alone: a run resumed where there are more cores goes on to the bit."""
+
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -33,7 +37,7 @@ class Parts:
     def __init__(self, problems: Sequence[Problem]):
         self.count = len(problems)
         self.threads = max(1, os.cpu_count() or 1)
-        width = min(WIDTH, -(-self.count // self.threads))
+        width = min(WIDTH, -(-self.count // PARTS))
         parts = -(-self.count // width)
         self.rows = np.minimum(np.arange(parts * width), self.count - 1).reshape(parts, width)
         numbers, policies, self.shared = _align(problems)
@@ -96,6 +100,11 @@ class Parts:
 
     def _deal(self, tree: PyTree) -> list[PyTree]:
         return [jax.tree.map(lambda x, rows=rows: jnp.asarray(x[rows]), tree) for rows in self.rows]
+
+
+def require_alike(problems: Sequence[Problem]) -> None:
+    """Raise unless the problems differ in numbers only."""
+    _align(problems)
 
 
 def _align(problems: Sequence[Problem]) -> tuple[PyTree, PyTree, PyTree]:

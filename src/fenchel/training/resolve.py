@@ -1,5 +1,6 @@
 """From what a user says to a fully resolved problem. All input is checked here, before anything compiles."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -28,10 +29,11 @@ from fenchel.policies.checks import check_policy
 from fenchel.policies.defaults import default_policy
 from fenchel.policies.gaussian import AbstractGaussian
 from fenchel.policies.registry import make_policy
-from fenchel.policies.tabular import DirectTabular
+from fenchel.policies.tabular import DirectTabular, Tabular
 from fenchel.settings import OBJECTIVE_FIELDS
-from fenchel.training.keys import streams
-from fenchel.training.pilot import PilotSteps, pilot_step_size
+from fenchel.training.keys import pilot_key, streams
+from fenchel.training.pilot import STEP, PilotSteps, pilot_step_size
+from fenchel.training.precision import require_all_held, require_held
 from fenchel.training.problem import Problem
 from fenchel.training.settings import Settings
 
@@ -42,6 +44,9 @@ ADAM = optax.adam(1.0)
 """A shared constant, so that equal solvers share one compiled program."""
 
 TOO_FEW = "are fewer than one iteration samples"
+
+MOST_ITERATIONS = 2**31 - 1
+"""Iterations are counted in 32 bits."""
 
 _STEPS = ("policy_step_size", "dual_step_size", "schedule", "offset", "optimizer", "policy_prox")
 _SOLVER_ONLY = (*_STEPS, "dual_min", "dual_max", "order", "fresh_batch", "variance_bound")
@@ -70,6 +75,42 @@ def resolve(
         settings: everything else.
         pilots: step sizes already measured, kept for the next call.
     """
+    known = PilotSteps() if pilots is None else pilots
+    return draft(env, algorithm, policy, objective, settings).finish(known)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A problem that was checked, with a stand-in where the policy's step size is still to be measured."""
+
+    problem: Problem
+    algorithm: AlgorithmLike
+    settings: Settings
+
+    @property
+    def needs_pilot(self) -> bool:
+        """Whether a step size has to be measured, or looked up among those that were."""
+        return isinstance(self.algorithm, str) and self.settings.policy_step_size is None
+
+    def finish(self, pilots: PilotSteps) -> Problem:
+        """The problem, with a measured step size where none was given."""
+        if not self.needs_pilot:
+            return self.problem
+        step = _pilot(pilots, self.problem, self.settings)
+        solved = replace(self.problem, solver=_solver(self.algorithm, self.settings, step))
+        _require_drawable(solved, self.settings)
+        return solved
+
+
+def draft(
+    env: EnvironmentLike,
+    algorithm: AlgorithmLike,
+    policy: PolicyLike,
+    objective: ObjectiveLike,
+    settings: Settings,
+) -> Draft:
+    """Make every choice but a step size to be measured, and check them all: no pilot is run yet."""
+    _require_precise(settings)
     require(settings.episodes >= settings.batch_size, "episodes", settings.episodes, TOO_FEW)
     if not isinstance(algorithm, str | AbstractSolver):
         raise InputError("algorithm", algorithm, "must be a solver or the name of an algorithm")
@@ -79,19 +120,37 @@ def resolve(
     goal = _objective(objective, algorithm, settings)
     estimator = ScoreFunction(world, settings.batch_size, settings.control_variate)
     selection = _selection(settings, world)
-    known = PilotSteps() if pilots is None else pilots
-    solver = _solver(algorithm, settings, lambda: _pilot(known, actor, goal, estimator, settings))
-    iterations = settings.episodes // (settings.batch_size * solver.batches)
-    require(iterations > 0, "episodes", settings.episodes, TOO_FEW)
-    _require_drawable(selection, solver, iterations, settings)
+    solver = _solver(algorithm, settings, settings.policy_step_size)
+    require_all_held(goal)
+    require_all_held(solver)
+    iterations = _iterations(settings, solver)
     dual = float(goal.best_dual(jnp.zeros(1))) if settings.dual is None else float(settings.dual)
-    return Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
+    problem = Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
+    made = Draft(problem, algorithm, settings)
+    if not made.needs_pilot:
+        _require_drawable(problem, settings)
+    return made
+
+
+def _require_precise(settings: Settings) -> None:
+    for name, value in vars(settings).items():
+        if isinstance(value, float):
+            require_held(name, value)
+
+
+def _iterations(settings: Settings, solver: AbstractSolver) -> int:
+    count = settings.episodes // (settings.batch_size * solver.batches)
+    require(count > 0, "episodes", settings.episodes, TOO_FEW)
+    remedy = f"make {count} iterations, and {MOST_ITERATIONS} are the most: lower it, or raise batch_size"
+    require(count <= MOST_ITERATIONS, "episodes", settings.episodes, remedy)
+    return count
 
 
 def resolve_environment(env: EnvironmentLike, policy: PolicyLike = None) -> AbstractEnvironment:
     """An environment by name shows the index of its state to a policy with a row per state."""
     if isinstance(env, str):
-        return make(env, observe="index" if policy in ("tabular", "direct") else "state")
+        table = isinstance(policy, Tabular | DirectTabular) or policy in ("tabular", "direct")
+        return make(env, observe="index" if table else "state")
     if not isinstance(env, AbstractEnvironment):
         raise InputError("env", env, "must be an environment or the name of one")
     return env
@@ -122,12 +181,11 @@ def _require_geometry(algorithm: AlgorithmLike, policy: AbstractPolicy, settings
         raise InputError("policy", name, f"{remedy}, or policy_prox 'simplex'")
 
 
-def _require_drawable(
-    selection: AbstractSelection, solver: AbstractSolver, iterations: int, settings: Settings
-) -> None:
+def _require_drawable(problem: Problem, settings: Settings) -> None:
     """BSG's draw needs an iterate of positive weight."""
+    selection, solver = problem.selection, problem.solver
     if isinstance(selection, WeightedIterate):
-        ends = (selection.weight(solver.step_sizes(jnp.asarray(t))) for t in (0, iterations - 1))
+        ends = (selection.weight(solver.step_sizes(jnp.asarray(t))) for t in (0, problem.iterations - 1))
         remedy = "leaves no iterate a positive weight β_min − (L/2) β_max² of its step sizes: lower it, or "
         remedy += "choose dual_step_size and policy_step_size nearer to each other"
         require(max(map(float, ends)) > 0, "smoothness", settings.smoothness, remedy)
@@ -149,24 +207,26 @@ def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Set
     return make_objective(objective, **{name: getattr(settings, name) for name in own})
 
 
-def _solver(algorithm: AlgorithmLike, settings: Settings, pilot: Any) -> AbstractSolver:
+def _solver(algorithm: AlgorithmLike, settings: Settings, step: float | None) -> AbstractSolver:
+    """The solver; `STEP` stands in for a step size of the policy that is not known yet."""
     if not isinstance(algorithm, str):
         settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
         return algorithm
     require_choice("algorithm", algorithm, ALGORITHMS)
-    options = _options(algorithm, settings)
-    step = pilot() if settings.policy_step_size is None else settings.policy_step_size
-    return ALGORITHMS[algorithm].build(_schedule(step, settings), **options)
+    build, options = ALGORITHMS[algorithm].build, _options(algorithm, settings)
+    iterations = _iterations(settings, build(**options))
+    if settings.dual_step_size is not None:
+        options["dual_step_size"] = _schedule(settings.dual_step_size, settings, iterations)
+    return build(_schedule(STEP if step is None else step, settings, iterations), **options)
 
 
 def _options(algorithm: str, settings: Settings) -> dict[str, Any]:
-    """Arguments of the algorithm that the settings ask for; a setting it does not have is refused."""
+    """Arguments of the algorithm, step sizes aside; a setting that it does not have is refused."""
     why = f"is no setting of {algorithm}"
     if algorithm == "tamar":
         block = ("optimizer", "policy_prox", "dual_min", "dual_max", "order", "fresh_batch")
         settings.require_default(block, why)
-        risk = {"risk_aversion": settings.risk_aversion, "variance_bound": settings.variance_bound}
-        return {**risk, **_dual_step(settings)}
+        return {"risk_aversion": settings.risk_aversion, "variance_bound": settings.variance_bound}
     settings.require_default(("variance_bound",), f"{why}; tamar has it")
     options: dict[str, Any] = {"policy_optimizer": ADAM if settings.optimizer == "adam" else PLAIN}
     options["policy_prox"] = _prox(settings)
@@ -181,20 +241,14 @@ def _options(algorithm: str, settings: Settings) -> dict[str, Any]:
         settings.require_default(("fresh_batch",), f"{why}: only one block moves")
     else:
         options["fresh_batch"] = settings.fresh_batch
-    return {**options, "dual_prox": _dual_box(settings), **_dual_step(settings)}
+    return {**options, "dual_prox": _dual_box(settings)}
 
 
-def _dual_step(settings: Settings) -> dict[str, StepSize]:
-    if settings.dual_step_size is None:
-        return {}
-    return {"dual_step_size": _schedule(settings.dual_step_size, settings)}
-
-
-def _schedule(value: float, settings: Settings) -> StepSize:
+def _schedule(value: float, settings: Settings, iterations: int) -> StepSize:
     if settings.schedule == "constant":
         settings.require_default(("offset", "exponent"), "belongs to schedule 'robbins-monro'")
         return Constant(value)
-    offset = settings.offset or max(1.0, settings.episodes / settings.batch_size / 10)
+    offset = settings.offset or max(1.0, iterations / 10)
     return RobbinsMonro(value, offset, settings.exponent)
 
 
@@ -229,18 +283,13 @@ def _selection(settings: Settings, env: AbstractEnvironment) -> AbstractSelectio
     return UniformIterate() if settings.output == "uniform" else LastIterate()
 
 
-def _pilot(
-    known: PilotSteps,
-    policy: AbstractPolicy,
-    objective: AbstractObjective,
-    estimator: ScoreFunction,
-    settings: Settings,
-) -> float:
+def _pilot(known: PilotSteps, problem: Problem, settings: Settings) -> float:
     """The pilot's step size; it does not depend on the seed, so that seeds stay comparable."""
     if settings.optimizer == "adam":
         return ADAM_STEP
+    objective = problem.objective
     numbers = {field: getattr(objective, field) for field in objective_fields(type(objective))}
     name = ", ".join(f"{field} {value}" for field, value in numbers.items())
     name = f"{name}, batch_size {settings.batch_size}"
-    key = streams(0).evaluation
-    return known.get(name, lambda: pilot_step_size(key, policy, objective, estimator))
+    what = pilot_key(), problem.policy, objective, problem.estimator
+    return known.get(name, lambda: pilot_step_size(*what))

@@ -23,8 +23,8 @@ class TrainResult:
         fault: what became non-finite, and when; None while all is well.
         metrics: arrays over records: iteration, episodes, mean, std (of the returns since the last), dual.
         provenance: configuration, its fingerprint, versions.
-        episodes: how many were played.
-        seconds: run time, compilation excluded.
+        episodes: how many were played, up to the iteration in which it stopped if it diverged.
+        seconds: run time, compilation excluded; that of all sessions of a run that was resumed.
         compile_seconds: time to compile the program or to find it in a cache.
     """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from fenchel.errors import require
+from fenchel.errors import InputError, require
 from fenchel.training.atomic import (
     TEMPORARY,
     PathLike,
@@ -20,7 +20,7 @@ from fenchel.training.atomic import (
     write_json,
 )
 from fenchel.training.identity import as_stored, differences, fingerprint, to_json
-from fenchel.training.lock import acquire, release
+from fenchel.training.lock import acquire, release, require_free
 from fenchel.training.manifest import manifest
 from fenchel.training.storage import Checkpoints
 
@@ -30,7 +30,7 @@ SHOWN = 8
 
 
 class RunDirectory:
-    """The files of a run. `RunDirectory(path)` reads; `RunDirectory.open` takes the lock that writing needs.
+    """The files of a run. `RunDirectory(path)` reads; `open` takes the lock that writing needs.
 
     Arguments:
         path: the directory.
@@ -47,43 +47,69 @@ class RunDirectory:
         self.path = Path(path)
         self.checkpoints = Checkpoints(self.path)
         self._lock: int | None = None
+        self._resume = False
+        self._undo = ExitStack()
 
     @classmethod
     def open(cls, path: PathLike, config: Mapping[str, Any], resume: bool) -> Self:
         """Start a run, or go on with one of the same configuration; a refusal leaves nothing behind."""
-        run, wanted = cls(path), as_stored(dict(config))
+        run = cls.claim(path, resume)
+        run.begin(config)
+        return run
+
+    @classmethod
+    def claim(cls, path: PathLike, resume: bool) -> Self:
+        """Lock a place where a run can start or go on; what that takes is undone unless it begins."""
+        run = cls(path)
         if not run.path.is_dir():
             run.require_place(resume)
         with ExitStack() as undo:
             undo.callback(remove_directories, make_directory(run.path))
-            undo.callback(run.close)
+            undo.callback(run._release)
             run._lock = acquire(run.path)
             run.require_place(resume)
-            run._sweep()
-            if resume:
-                run._require_same(wanted)
-            else:
-                run._write_new(CONFIG, wanted, undo)
-            if not (run.path / MANIFEST).exists():
-                run._write_new(MANIFEST, manifest(fingerprint(wanted)), undo)
-            undo.pop_all()
+            run._undo, run._resume = undo.pop_all(), resume
         return run
+
+    def begin(self, config: Mapping[str, Any]) -> None:
+        """Write what is run, or check that it is the same; a refusal gives the place up."""
+        with self._undo as undo:
+            wanted = as_stored(dict(config))
+            self._sweep()
+            if self._resume:
+                self._require_same(wanted)
+            else:
+                self._write_new(CONFIG, wanted, undo)
+            if not (self.path / MANIFEST).exists():
+                self._write_new(MANIFEST, manifest(fingerprint(wanted)), undo)
+            undo.pop_all()
+
+    def require_possible(self, resume: bool) -> None:
+        """Raise where `claim` would, as far as that can be told without writing."""
+        require_free(self.path)
+        self.require_place(resume)
 
     def require_place(self, resume: bool) -> None:
         """Raise unless a run can start here, or go on."""
         place = str(self.path)
         require(self.path.is_dir() or not self.path.exists(), "out", place, "is a file; name a directory")
-        if resume:
-            remedy = "holds no run to resume; leave out --resume to start one"
-            require((self.path / CONFIG).exists(), "out", place, remedy)
-        else:
-            names = (CONFIG, MANIFEST, METRICS, RESULT)
-            taken = bool(self.checkpoints.paths()) or any((self.path / name).exists() for name in names)
+        if (self.path / CONFIG).exists():
             remedy = "already holds a run; add --resume to go on with it, or choose another directory"
-            require(not taken, "out", place, remedy)
+            require(resume, "out", place, remedy)
+            return
+        others = any((self.path / name).exists() for name in (MANIFEST, METRICS, RESULT))
+        if others or self.checkpoints.paths():
+            remedy = f"holds a run whose {CONFIG} is missing; choose another directory, or delete this one"
+            raise InputError("out", place, remedy)
+        require(not resume, "out", place, "holds no run to resume; leave out --resume to start one")
 
     def close(self) -> None:
-        """Release the lock. The system does so too when the process ends, however it ends."""
+        """Release the lock, and give the place up unless a run began in it."""
+        self._undo.close()
+        self._release()
+
+    def _release(self) -> None:
+        """The system does so too when the process ends, however it ends."""
         if self._lock is not None:
             release(self.path, self._lock)
             self._lock = None

@@ -1,7 +1,8 @@
 """Training, once or over a grid."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,18 @@ from fenchel.training.callbacks import Callback
 from fenchel.training.identity import fingerprint
 from fenchel.training.loop import Loop
 from fenchel.training.manifest import manifest
+from fenchel.training.parts import require_alike
 from fenchel.training.pilot import PilotSteps
 from fenchel.training.problem import Problem
 from fenchel.training.progress import ProgressBar
-from fenchel.training.resolve import AlgorithmLike, EnvironmentLike, ObjectiveLike, PolicyLike, resolve
+from fenchel.training.resolve import (
+    AlgorithmLike,
+    Draft,
+    EnvironmentLike,
+    ObjectiveLike,
+    PolicyLike,
+    draft,
+)
 from fenchel.training.result import Interrupted, SweepResult, TrainResult
 from fenchel.training.rundir import RunDirectory
 from fenchel.training.settings import Settings
@@ -62,22 +71,10 @@ def train(
     >>> result.status
     'done'
     """
+    course = Course(out, resume, callbacks, progress, checkpoint_seconds, records)
     chosen = (settings or Settings()).changed(changes)
-    _require_possible(out, resume, checkpoint_seconds, records)
-    pilots = _pilots(out, resume)
-    problem = resolve(env, algorithm, policy, objective, chosen, pilots)
-    config = {**problem.config(), "pilot": pilots.known}
-    loop = _run(
-        [problem],
-        config,
-        out,
-        resume,
-        progress=progress,
-        callbacks=callbacks,
-        checkpoint_seconds=checkpoint_seconds,
-        records=records,
-    )
-    result = results(loop, config, out)[0]
+    one = draft(env, algorithm, policy, objective, chosen)
+    loop, (result,) = course.run([one], lambda problems: problems[0].config())
     if loop.status == "interrupted":
         raise Interrupted(result)
     return result
@@ -100,29 +97,18 @@ def sweep(
 ) -> SweepResult:
     """Learn many policies in one compiled program: the product of all settings given as sequences.
 
-    The arguments are those of `train`. A row equals the single run with its settings.
+    The arguments are those of `train`. A row equals the single run with its settings up to floating-point
+    rounding: a program for more learners may add in another order. The same sweep repeats itself to the bit.
 
     >>> result = sweep("stopping", risk_aversion=[0.1, 1.0], seed=range(3), episodes=2000, batch_size=100)
     >>> len(result), result.settings[-1]
     (6, {'risk_aversion': 1.0, 'seed': 2})
     """
+    course = Course(out, resume, callbacks, progress, checkpoint_seconds, records)
     grid = _grid(changes)
     base = (settings or Settings()).changed({k: v for k, v in changes.items() if k not in grid[0]})
-    _require_possible(out, resume, checkpoint_seconds, records)
-    pilots = _pilots(out, resume)
-    problems = [resolve(env, algorithm, policy, objective, base.changed(row), pilots) for row in grid]
-    config = {"base": problems[0].config(), "grid": grid, "pilot": pilots.known}
-    loop = _run(
-        problems,
-        config,
-        out,
-        resume,
-        progress=progress,
-        callbacks=callbacks,
-        checkpoint_seconds=checkpoint_seconds,
-        records=records,
-    )
-    rows = results(loop, config, out)
+    drafts = [draft(env, algorithm, policy, objective, base.changed(row)) for row in grid]
+    loop, rows = course.run(drafts, lambda problems: {"base": problems[0].config(), "grid": grid})
     result = SweepResult(
         settings=grid,
         rows=rows,
@@ -153,41 +139,67 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _require_possible(out: str | Path | None, resume: bool, checkpoint_seconds: float, records: int) -> None:
-    """Refuse what cannot work before anything is compiled."""
-    require_positive("checkpoint_seconds", checkpoint_seconds)
-    require_count("records", records)
-    require(not resume or out is not None, "resume", resume, "needs the directory of the run: give out")
-    if out is not None:
-        RunDirectory(out).require_place(resume)
+@dataclass(frozen=True)
+class Course:
+    """How a run is gone through: where it is kept, who watches it, how often it is saved."""
+
+    out: str | Path | None
+    resume: bool
+    callbacks: Sequence[Callback]
+    progress: bool
+    checkpoint_seconds: float
+    records: int
+
+    def __post_init__(self) -> None:
+        require_positive("checkpoint_seconds", self.checkpoint_seconds)
+        require_count("records", self.records)
+        kept = self.out is not None
+        require(not self.resume or kept, "resume", self.resume, "needs the directory of the run: give out")
+        if self.out is not None:
+            RunDirectory(self.out).require_possible(self.resume)
+
+    def run(
+        self, drafts: list[Draft], describe: Callable[[list[Problem]], dict[str, Any]]
+    ) -> tuple[Loop, list[TrainResult]]:
+        """Learn what was drafted; nothing is measured or compiled before its place is sure."""
+        require_alike([draft.problem for draft in drafts])
+        with ExitStack() as stack:
+            store = self._claim(stack)
+            pilots = self._pilots(store)
+            problems = [draft.finish(pilots) for draft in drafts]
+            config = {**describe(problems), "pilot": pilots.known}
+            if store is not None:
+                store.begin(config)
+            observers = list(self.callbacks)
+            if self.progress:
+                observers.append(stack.enter_context(closing(ProgressBar())))
+            loop = Loop(problems, store, observers, self.checkpoint_seconds, self.records)
+            loop.run()
+            rows = results(loop, config, self.out)
+            if store is not None:
+                store.write_result(_outcome(loop, rows, single="grid" not in config))
+        return loop, rows
+
+    def _claim(self, stack: ExitStack) -> RunDirectory | None:
+        if self.out is None:
+            return None
+        return stack.enter_context(RunDirectory.claim(self.out, self.resume))
+
+    def _pilots(self, store: RunDirectory | None) -> PilotSteps:
+        known = store.read_config().get("pilot", {}) if store is not None and self.resume else None
+        return PilotSteps(known)
 
 
-def _pilots(out: str | Path | None, resume: bool) -> PilotSteps:
-    return PilotSteps(RunDirectory(out).read_config().get("pilot", {}) if resume and out else None)
-
-
-def _run(
-    problems: list[Problem],
-    config: dict[str, Any],
-    out: str | Path | None,
-    resume: bool,
-    *,
-    callbacks: Sequence[Callback],
-    progress: bool,
-    checkpoint_seconds: float,
-    records: int,
-) -> Loop:
-    """Run the loop in its directory, if it has one."""
-    with ExitStack() as stack:
-        store = None if out is None else stack.enter_context(RunDirectory.open(out, config, resume))
-        observers = list(callbacks)
-        if progress:
-            observers.append(stack.enter_context(closing(ProgressBar())))
-        loop = Loop(problems, store, observers, checkpoint_seconds, records)
-        loop.run()
-        if store is not None:
-            store.write_result({"status": loop.status, "iteration": loop.iteration})
-    return loop
+def _outcome(loop: Loop, rows: list[TrainResult], single: bool) -> dict[str, Any]:
+    """How a run ended, as its directory says it; a sweep has a fault, or none, for each row."""
+    faults = [row.fault for row in rows]
+    return {
+        "status": loop.status,
+        "iteration": max(row.episodes for row in rows) // loop.problems[0].episodes_per_iteration,
+        "episodes": sum(row.episodes for row in rows),
+        "seconds": loop.seconds,
+        "fault": faults[0] if single else faults,
+    }
 
 
 def results(loop: Loop, config: dict[str, Any], out: str | Path | None) -> list[TrainResult]:
@@ -195,6 +207,7 @@ def results(loop: Loop, config: dict[str, Any], out: str | Path | None) -> list[
     picked = loop.parts.iterates()
     provenance = {**manifest(fingerprint(config)), "config": config}
     faults, stopped = loop.parts.gather(lambda learner: (learner.fault, learner.stopped))
+    iterations = np.where(faults >= 0, stopped + 1, loop.iteration)
     names = loop.parts.fault_names()
     metrics = loop.history.metrics()
     return [
@@ -207,7 +220,7 @@ def results(loop: Loop, config: dict[str, Any], out: str | Path | None) -> list[
                 name: column if column.ndim == 1 else column[:, row] for name, column in metrics.items()
             },
             provenance=provenance,
-            episodes=loop.iteration * problem.episodes_per_iteration,
+            episodes=int(iterations[row]) * problem.episodes_per_iteration,
             seconds=loop.seconds,
             compile_seconds=loop.compile_seconds,
             env=problem.estimator.env,

@@ -1,4 +1,4 @@
-"""One run in a process of its own: `fresh.py start` or `fresh.py memory EPISODES`; prints a JSON object."""
+"""A task in a process of its own: `fresh.py start`, `memory EPISODES` or `frontier HORIZON`; prints JSON."""
 
 import json
 import resource
@@ -36,6 +36,19 @@ def memory(episodes: int) -> dict[str, Any]:
     return {"bytes": peak_bytes(), "episodes": result.episodes, "seconds": result.seconds}
 
 
+def frontier(horizon: int) -> dict[str, Any]:
+    """The whole exact frontier of the option: seconds from the end of the imports, states, extreme points."""
+    from fenchel import exact, make
+
+    begun = time.perf_counter()
+    problem = exact.enumerate_environment(make("option", horizon=horizon))
+    enumerated = time.perf_counter()
+    found = exact.frontier(problem)
+    walked = time.perf_counter()
+    size = {"states": problem.size, "vertices": len(found), "bytes": peak_bytes()}
+    return {"seconds": walked - begun, "walk": walked - enumerated, **size}
+
+
 def peak_bytes() -> int:
     """Largest resident set so far; Linux's `ru_maxrss` would include that of the parent process."""
     status = Path("/proc/self/status")
@@ -47,4 +60,5 @@ def peak_bytes() -> int:
 
 
 if __name__ == "__main__":
-    print(json.dumps(start() if sys.argv[1] == "start" else memory(int(sys.argv[2]))))
+    tasks = {"start": start, "memory": memory, "frontier": frontier}
+    print(json.dumps(tasks[sys.argv[1]](*map(int, sys.argv[2:]))))

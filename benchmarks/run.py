@@ -1,6 +1,6 @@
 """How fast fenchel is, as ratios measured side by side on this machine.
 
-    python benchmarks/run.py            everything, under three minutes on two idle cores
+    python benchmarks/run.py            everything, under four minutes on two idle cores
     python benchmarks/run.py --quick    shorter, noisier, under one minute
     python benchmarks/run.py --layout   what the decisions about the layout are worth, instead
     python benchmarks/run.py --json     one JSON object instead of the table
@@ -29,6 +29,9 @@ NAMES = {
     "many": f"{LEARNERS:,} learners, updates/s over the C loop's",
     "tabular": f"tabular, batches of {BATCH:,}: episodes/s over the C loop's updates/s",
 }
+FRONTIERS = {20: 1.0, 500: 60.0}
+"""Seconds that an exact frontier may take, imports apart, by the horizon."""
+
 MOST_BYTES = 2 * 2**30
 RETURN_BYTES = 4
 """What a history would need for each further episode, at the very least: its return in single precision."""
@@ -71,6 +74,7 @@ def measure(quick: bool, repetitions: int, seconds: float) -> Iterator[dict[str,
         yield from _rates(reference, repetitions, seconds)
         yield from _starts()
         yield from _memory((5_000, 40_000) if quick else (5_000, 100_000))
+        yield from _frontiers((20, 100, 200) if quick else (20, 125, 250, 500))
 
 
 def _rates(reference: Reference, repetitions: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -120,6 +124,26 @@ def _memory(lengths: tuple[int, int]) -> list[dict[str, Any]]:
             "met": growth < RETURN_BYTES,
         },
     ]
+
+
+def _frontiers(horizons: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """The exact frontier of longer and longer options: the work is that of states × extreme points."""
+    for horizon in horizons:
+        found = fresh("frontier", str(horizon))
+        size = f"{found['states']:,} states, {found['vertices']:,} extreme points"
+        goal = FRONTIERS.get(horizon)
+        yield {
+            "what": f"exact frontier of the option, T = {horizon}: {size}",
+            **{"value": found["seconds"], "unit": "s"},
+            **({} if goal is None else {"target": f"< {goal:g}", "met": found["seconds"] < goal}),
+        }
+        share = found["walk"] / found["states"] / found["vertices"] * 1e9
+        yield {"what": "    of it the walk, per state and extreme point", "value": share, "unit": "ns"}
+    yield {
+        "what": f"    peak memory at T = {horizons[-1]}",
+        **{"value": found["bytes"] / 2**30, "unit": "GiB", "target": f"< {MOST_BYTES / 2**30:g}"},
+        "met": found["bytes"] < MOST_BYTES,
+    }
 
 
 def _printed(cores: int | None, quick: bool, found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Tiny problems and all their deterministic policies, in plain Python."""
 
-from itertools import product
-from math import prod
+from itertools import pairwise, product
+from math import exp, inf, log, prod, sqrt
 from typing import NamedTuple
 
 from hypothesis import strategies as st
@@ -97,24 +97,54 @@ def variance(law):
 
 
 def lower_hull(points):
-    """Corners of the lower boundary, from the leftmost to the rightmost (Andrew's monotone chain)."""
+    """Corners of the lower boundary by rising mean (Andrew's monotone chain); rounding is rounded away."""
+    lowest = {}
+    for x, y in points:
+        x, y = round(x, 12), round(y, 12)
+        lowest[x] = min(y, lowest.get(x, y))
     kept = []
-    for point in sorted(set(points)):
+    for point in sorted(lowest.items()):
         while len(kept) > 1 and _turn(kept[-2], kept[-1], point) <= 0:
             kept.pop()
         kept.append(point)
-    return [p for p in kept if p[0] < kept[-1][0]] + [min(p for p in points if p[0] == kept[-1][0])]
+    return kept
 
 
 def _turn(a, b, c):
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
+def highest_mean(hull, bound):
+    """The greatest J with M − J² ≤ ζ between the corners of a hull, mixtures of two of them included."""
+    found = [x for x, y in hull if y - x**2 <= bound]
+    for (left, low), (right, high) in pairwise(hull):
+        slope = (high - low) / (right - left)  # ζ + J² = low + slope (J − left)
+        root = slope**2 / 4 + slope * -left + low - bound
+        if root >= 0:
+            crossings = slope / 2 - sqrt(root), slope / 2 + sqrt(root)
+            found += [mean for mean in crossings if left <= mean <= right]
+    return max(found, default=-inf)
+
+
+def cvar(law, level):
+    """The mean of the worst share of the outcomes, taken from the worst up."""
+    left, total = level, 0.0
+    for ret, chance in sorted(law):
+        taken = min(left, chance)
+        total, left = total + taken * ret, left - taken
+    return total / (level - left)
+
+
+def entropic(law, risk_aversion):
+    worst = min(ret for ret, _ in law)
+    return worst - log(sum(chance * exp(-risk_aversion * (ret - worst)) for ret, chance in law)) / risk_aversion
+
+
 @st.composite
 def tiny_problems(draw, most_policies=MOST_POLICIES):
     """Problems that are the same in all steps or not, with rewards that often add up to the same, or never."""
-    states, actions = draw(st.sampled_from([2, 3, 1])), draw(st.sampled_from([2, 2, 3]))
-    horizon, varies = draw(st.sampled_from([3, 3, 2, 1])), draw(st.booleans())
+    states, actions = draw(st.sampled_from([2, 2, 3, 3, 1])), draw(st.sampled_from([2, 2, 3]))
+    horizon, varies = draw(st.sampled_from([3, 3, 3, 2, 1])), draw(st.booleans())
     unit = draw(st.sampled_from([0.5, 0.001]))
     rewards = st.integers(-2, 2) if unit == 0.5 else st.integers(-2000, 2000)
     reward = rewards.map(lambda number: unit * number)

@@ -17,12 +17,12 @@ from fenchel.exact.schedule import best_schedule
 from fenchel.exact.solvency import require_cash, shortages
 from fenchel.objectives import MeanVariance
 from fenchel.policies import Tabular
+from fenchel.policies.gaussian import LinearGaussian
 from fenchel.policies.tabular import DirectTabular
 
 LIVELY = {"switch_probability": 0.3, "default_probability": 0.2, "liquid_rate": 1.02}
 SMALL = {
     "wealth": Portfolio(horizon=5, maturity=2, **LIVELY),
-    "no wait": Portfolio(horizon=5, maturity=1, invest_fraction=0.3, **LIVELY),
     "cash": Portfolio(horizon=5, maturity=2, invest_base="cash", invest_fraction=0.4, **LIVELY),
     "initial": Portfolio(horizon=5, maturity=2, invest_base="initial", **LIVELY),
     "rate at maturity": Portfolio(horizon=5, maturity=2, rate_fixed="maturity", **LIVELY),
@@ -33,19 +33,19 @@ SMALL = {
     "one step": Portfolio(horizon=1),
 }
 TIGHT = {
-    "two": Portfolio(horizon=6, maturity=2, invest_fraction=0.45, default_probability=0.3),
-    "three": Portfolio(horizon=6, maturity=3, invest_fraction=0.3, default_probability=0.3, liquid_rate=1.05),
-    "alternating": Portfolio(horizon=6, maturity=2, invest_fraction=0.45, switch_probability=1.0),
-    "initial": Portfolio(horizon=6, maturity=2, invest_fraction=0.4, invest_base="initial", liquid_rate=1.05),
+    "two": Portfolio(horizon=5, maturity=2, invest_fraction=0.45, default_probability=0.3),
+    "three": Portfolio(horizon=5, maturity=3, invest_fraction=0.3, default_probability=0.3, liquid_rate=1.05),
+    "alternating": Portfolio(horizon=5, maturity=2, invest_fraction=0.45, switch_probability=1.0),
+    "initial": Portfolio(horizon=5, maturity=2, invest_fraction=0.4, invest_base="initial", liquid_rate=1.05),
     "initial, shrinking": Portfolio(
-        horizon=6, maturity=2, invest_fraction=0.3, invest_base="initial", liquid_rate=0.9
+        horizon=5, maturity=2, invest_fraction=0.3, invest_base="initial", liquid_rate=0.9
     ),
 }
 CAUTIOUS = {
-    "shrinking": Portfolio(horizon=6, maturity=3, invest_fraction=0.3, liquid_rate=0.95),
-    "safe": Portfolio(horizon=6, maturity=3, invest_fraction=0.35, default_probability=0.0),
+    "shrinking": Portfolio(horizon=5, maturity=3, invest_fraction=0.3, liquid_rate=0.95),
+    "safe": Portfolio(horizon=5, maturity=3, invest_fraction=0.35, default_probability=0.0),
     "safe, initial": Portfolio(
-        horizon=6, maturity=2, invest_fraction=0.5, default_probability=0.0, invest_base="initial"
+        horizon=5, maturity=2, invest_fraction=0.5, default_probability=0.0, invest_base="initial"
     ),
 }
 AVERSIONS = (0.01, 0.3, 3.0)
@@ -82,8 +82,8 @@ def test_moments_equal_enumeration(env):
 
 @pytest.mark.parametrize(
     "env",
-    [Portfolio(), Portfolio(invest_base="cash", rate_fixed="maturity", maturity=6, horizon=30)],
-    ids=["default", "cash"],
+    [Portfolio(), Portfolio(horizon=12, maturity=1, invest_fraction=0.3, rate_fixed="maturity")],
+    ids=["default", "no wait"],
 )
 def test_moments_equal_simulation(env):
     steps = np.arange(env.horizon) % 4 == 1
@@ -104,10 +104,11 @@ def test_observers_do_not_matter():
         assert portfolio_moments(wrapped, policy) == plain
 
 
-@over(SMALL)
+@over({name: SMALL[name] for name in ("wealth", "initial", "rate at maturity")})
 def test_gradients_equal_finite_differences(env):
     chances = jnp.asarray(random_chances(env))
 
+    @jax.jit
     def value(chances):
         found = moments(env, chances)
         return found.mean - 0.3 * found.variance
@@ -139,13 +140,13 @@ def test_gradients_reach_the_parameters_of_any_policy():
 
 
 def first_shortages(env):
-    """The sets of steps, and the first step in which a path that invests within a set lacks cash, or the end."""
+    """All sets of steps, and the first step in which a path that invests within one lacks cash, or the end."""
     world, first = env.outcomes(), env.first_outcomes()
     states, _ = jax.vmap(env.reset)(jnp.asarray(first.noise))
     chosen = np.zeros((len(first.probability), env.horizon), bool)
     sets = (np.arange(2**env.horizon)[:, None] >> np.arange(env.horizon)) % 2 == 1
     found = np.full(len(sets), env.horizon)
-    step = jax.vmap(env.step, (0, 0, 0))
+    step = jax.jit(jax.vmap(env.step, (0, 0, 0)))
     for k in range(env.horizon):
         wish = env.invest_fraction * jax.vmap(env._base)(states)
         short = np.unique(chosen[np.asarray(wish > states.cash * (1 + 1e-9))], axis=0)
@@ -183,21 +184,19 @@ def test_a_share_of_the_cash_is_never_short():
     assert not np.any(shortages(Portfolio(invest_base="cash"), np.ones(50, bool)))
 
 
-@over(SMALL)
+@over({name: SMALL[name] for name in ("wealth", "initial", "money")})
 @pytest.mark.parametrize("risk_aversion", AVERSIONS)
 def test_the_bound_holds_for_all_policies(env, risk_aversion):
     optimum = frontier(env).best(risk_aversion)
     upper = portfolio_upper(env, risk_aversion, iterations=10)
     assert optimum.lower <= upper
-    assert upper - optimum.value < 0.2 * max(1, env.startup_cash * (env.reward == "money")) * (
-        1 + risk_aversion
-    )
+    assert upper - optimum.value < 0.1 * optimum.value
 
 
-@over({name: SMALL[name] for name in ("wealth", "cash", "initial", "sure", "one step")})
+@over({name: SMALL[name] for name in ("wealth", "cash", "sure")})
 def test_the_best_schedule_is_the_best_of_all(env):
     """By enumeration of all schedules of the steps that can matter."""
-    risk_aversion, steps = 0.3, min(3, env.horizon - 1)
+    risk_aversion = 0.3
     rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     chosen = np.stack(np.meshgrid(*[np.arange(4)] * (env.horizon - 1), indexing="ij"), -1).reshape(
         -1, env.horizon - 1
@@ -209,7 +208,6 @@ def test_the_best_schedule_is_the_best_of_all(env):
     best = np.max(found.mean - risk_aversion * found.variance)
     mine = moments(env, best_schedule(env, risk_aversion, restarts=8))
     np.testing.assert_allclose(mine.mean - risk_aversion * mine.variance, best, rtol=1e-10)
-    assert steps >= 0
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +231,8 @@ def test_the_optimum_is_what_it_says(optimum):
 def test_no_policy_exceeds_the_bound(optimum):
     """Always, only at the high rate, and until wealth reaches a target."""
     env = make("portfolio")
-    always = evaluate(env, make_policy("tabular", make("portfolio", observe="index")), MeanVariance(0.1))
+    index = make("portfolio", observe="index")
+    always = evaluate(index, direct(schedule(*range(50))), MeanVariance(0.1), episodes=20_000)
     assert always.value < optimum.upper
     returns = until_target(env, 13.0, 20_000)
     parts = [np.mean(part) - 0.1 * np.var(part) for part in np.split(returns, 20)]
@@ -269,15 +268,6 @@ def test_more_iterations_never_raise_the_bound():
     assert found == sorted(found, reverse=True)
 
 
-def test_money_is_growth_in_other_units():
-    growth, money = (
-        Portfolio(horizon=6, reward=reward, startup_cash=100.0) for reward in ("growth", "money")
-    )
-    one = portfolio_optimum(growth, 1.0, restarts=4, iterations=5)
-    other = portfolio_optimum(money, 0.01, restarts=4, iterations=5)
-    np.testing.assert_allclose([other.value, other.std], [100 * one.value, 100 * one.std], rtol=1e-9)
-
-
 def refused(match, call, *given, **named):
     with pytest.raises(InputError, match=match):
         call(*given, **named)
@@ -292,7 +282,9 @@ def test_bad_input():
     refused("discount", portfolio_optimum, Portfolio(discount=0.9), 1.0)
     refused("env", portfolio_optimum, AmericanOption(), 1.0)
     refused("states", portfolio_moments, env, direct(schedule(horizon=4)))
-    refused("policy", portfolio_moments, env, make_policy("gaussian", make("portfolio")))
+    refused(
+        "finitely many", portfolio_moments, env, LinearGaussian(lambda x: x, jnp.zeros((1, 1)), jnp.zeros(1))
+    )
     refused("risk_aversion", portfolio_optimum, env, 0.0)
     refused("risk_aversion", portfolio_upper, env, -1.0)
     refused("restarts", portfolio_optimum, env, 1.0, restarts=0)

@@ -1,8 +1,7 @@
 """The paper's algorithms by name. Each is data: an order, blocks, step sizes."""
 
 from collections.abc import Callable
-from inspect import signature
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 import equinox as eqx
 import optax
@@ -131,12 +130,6 @@ class Recipe(NamedTuple):
         """First line of its documentation."""
         return (self.build.__doc__ or "").splitlines()[0]
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Arguments of `build` by name, with their defaults; those of its blocks as they come out."""
-        plain = [one for one in signature(self.build).parameters.values() if one.kind is not one.VAR_KEYWORD]
-        return {one.name: one.default for one in plain} | _block_options(self.build())
-
 
 ALGORITHMS: dict[str, Recipe] = {
     "mvp": Recipe(mvp, "fenchel-mean-variance"),
@@ -147,19 +140,6 @@ ALGORITHMS: dict[str, Recipe] = {
     "pg": Recipe(pg, "expectation"),
     "tamar": Recipe(tamar, "mean-variance"),
 }
-
-
-def _block_options(solver: AbstractSolver) -> dict[str, Any]:
-    """The `BlockOptions` of a solver that was built without any."""
-    blocks = solver.blocks if isinstance(solver, BlockAscent) else ()
-    options: dict[str, Any] = {}
-    for block in blocks:
-        if block.where == ("dual",):
-            options["dual_prox"] = block.prox
-        else:
-            options |= {"policy_optimizer": block.optimizer, "policy_prox": block.prox}
-            options["policy_mirror"] = block.mirror
-    return options
 
 
 def _schedule(name: str, step_size: StepSize) -> AbstractSchedule:

@@ -84,6 +84,7 @@ def _objective(result: "TrainResult", options: EvaluateOptions) -> "AbstractObje
     """The objective of the run, or the one that was asked for."""
     from fenchel.cli.describe import name_in
     from fenchel.objectives import OBJECTIVES, make_objective, objective_fields
+    from fenchel.training.precision import require_all_held
 
     given = {name: getattr(options, name) for name in OBJECTIVE_FIELDS if getattr(options, name) is not None}
     if options.objective is None and not given:
@@ -94,7 +95,9 @@ def _objective(result: "TrainResult", options: EvaluateOptions) -> "AbstractObje
     kept = {
         field: float(getattr(result.objective, field)) for field in own if hasattr(result.objective, field)
     }
-    return make_objective(wanted, **(kept | given))
+    chosen = make_objective(wanted, **(kept | given))
+    require_all_held(chosen)
+    return chosen
 
 
 def _split(

@@ -66,7 +66,10 @@ class ExactOptions:
         require_count("most_states", self.most_states)
         bounded = self.variance_at_most is not None
         require(
-            not (bounded and self.frontier), "frontier", True, "is all of it; leave --variance-at-most out"
+            not (bounded and self.frontier),
+            "frontier",
+            True,
+            "is for all bounds at once; leave it or --variance-at-most out",
         )
         fits = self.objective == "mean-variance" or not (self.frontier or bounded)
         require(fits, "objective", self.objective, "the frontier is one of mean and variance; leave it out")

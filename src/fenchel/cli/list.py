@@ -1,7 +1,8 @@
 """`fenchel list`: what there is to choose from."""
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from fenchel.cli.flags import ENV, Command, read_words, show_help, wants_help
@@ -54,10 +55,14 @@ def catalogue() -> dict[str, Any]:
     return {
         "environments": {name: _environment(cls) for name, cls in ENVIRONMENTS.items()},
         "algorithms": {
-            name: {"summary": recipe.summary, "objective": recipe.objective}
+            name: {
+                "summary": recipe.summary,
+                "objective": recipe.objective,
+                "parameters": _arguments(recipe.build),
+            }
             for name, recipe in ALGORITHMS.items()
         },
-        "objectives": {name: {"summary": _summary(cls)} for name, cls in OBJECTIVES.items()},
+        "objectives": {name: _objective(cls) for name, cls in OBJECTIVES.items()},
         "policies": list(POLICIES),
         "features": list(FEATURES),
         "settings": {
@@ -71,6 +76,38 @@ def _environment(cls: Any) -> dict[str, Any]:
 
     fields = {name: _field(*about) for name, about in parameters(cls).items()}
     return {"summary": _summary(cls), "presets": cls.PRESETS, "parameters": fields}
+
+
+def _objective(cls: Any) -> dict[str, Any]:
+    """What there is to say about an objective; its fields are settings, and have their help."""
+    about = {option.name: option.help for option in options_of(Settings)}
+    parameters = {
+        field.name: {"default": field.default, "help": about.get(field.name, "")} for field in fields(cls)
+    }
+    return {"summary": _summary(cls), "parameters": parameters}
+
+
+def _arguments(build: Any) -> dict[str, dict[str, Any]]:
+    """What an algorithm takes in Python; options of its blocks are read off what it builds without any."""
+    named = [one for one in inspect.signature(build).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    found = {one.name: one.default for one in named}
+    for block in getattr(build(), "blocks", ()):
+        if block.where == ("dual",):
+            found["dual_prox"] = block.prox
+        else:
+            found |= {"policy_optimizer": block.optimizer, "policy_prox": block.prox}
+            found["policy_mirror"] = block.mirror
+    return {name: {"default": _plain(value)} for name, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A default as JSON has it: objects by name."""
+    from fenchel.ascent.blocks import PLAIN
+
+    if value is PLAIN:
+        return "sgd"
+    plain = value is None or isinstance(value, bool | int | float | str | tuple)
+    return value if plain else type(value).__name__.lower()
 
 
 def _field(declared: Any, default: Any, text: str) -> dict[str, Any]:
@@ -88,8 +125,11 @@ def _tables(data: dict[str, Any]) -> Iterator["Table"]:
         yield table("", ((f"--preset {preset}", _changes(to)) for preset, to in about["presets"].items()))
     algorithms = ((name, row["objective"], row["summary"]) for name, row in data["algorithms"].items())
     yield table("algorithms", algorithms, ("--algorithm", "objective", ""))
+    title = "arguments of algorithms in Python; `train` measures a policy step size that it is not given"
+    yield table(title, _defaults(data["algorithms"]), ("algorithm", "arguments and defaults"))
     objectives = ((name, row["summary"]) for name, row in data["objectives"].items())
     yield table("objectives", objectives, ("--objective", ""))
+    yield table("", _objective_rows(data["objectives"]), ("objective", "parameter", "default", "help"))
     names = (("--policy", ", ".join(data["policies"])), ("--features", ", ".join(data["features"])))
     yield table("policies", names)
     yield table("settings", _fields("--", data["settings"]), ("setting", *FIELDS))
@@ -99,6 +139,18 @@ def _fields(prefix: str, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[tu
     for name, field in fields.items():
         default = as_default(field["default"])
         yield f"{prefix}{name.replace('_', '-')}", field["type"], default, field["help"]
+
+
+def _defaults(algorithms: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, about in algorithms.items():
+        given = about["parameters"].items()
+        yield name, ", ".join(f"{field} {as_default(row['default'])}" for field, row in given)
+
+
+def _objective_rows(objectives: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, about in objectives.items():
+        for field, row in about["parameters"].items():
+            yield name, f"--{field.replace('_', '-')}", as_default(row["default"]), row["help"]
 
 
 def _changes(preset: Mapping[str, Any]) -> str:

@@ -10,12 +10,18 @@ SECANTS = 6
 """Steps towards the best x; with fewer, planes are less tight and no less valid."""
 
 
-class Game(NamedTuple):
-    """The linear model on v = (cash, costs, promises, 1, η)."""
+class Move(NamedTuple):
+    """A step of v = (cash, costs, promises, 1, η): v′ = keep v + cost · bought, by the outcomes of chance."""
 
-    keep: Float[Array, "2 n E E"]
-    bought: Float[Array, "2 n E"]
-    chance: Float[Array, "2 n"]
+    chance: Float[Array, "... n"]
+    keep: Float[Array, "... n E E"]
+    bought: Float[Array, "... n E"]
+
+
+class Game(NamedTuple):
+    """The relaxed portfolio: its moves by rate, the rate that each outcome leads to, the rest of `LinearModel`."""
+
+    move: Move
     leads: Int[Array, "2 n"]
     base: Float[Array, " E"]
     wealth: Float[Array, " E"]
@@ -55,31 +61,31 @@ def solve_at(
     """At each rate, the best cost and a plane that is tight at the point; which planes ahead were lowest."""
     wish, cash = game.base @ point, point[0]
     limit = jnp.where(wish <= cash, game.base, jnp.eye(len(point))[0])
-    costs, planes, lowest = [], [], jnp.zeros(ahead.shape[:2], bool)
-    for rate in range(2):
-        lines = ahead[game.leads[rate]]
-        heights = jnp.einsum("nje,ne->nj", lines, game.keep[rate] @ point)
-        slopes = jnp.einsum("nje,ne->nj", lines, game.bought[rate])
-        left, right, share = _peak(game.chance[rate], heights, slopes, jnp.minimum(wish, cash))
-        rows = jnp.arange(len(lines))
+
+    def at(move: Move, leads: Int[Array, " n"]) -> tuple[Array, Array, Array]:
+        lines, rows = ahead[leads], jnp.arange(len(leads))
+        heights = jnp.einsum("nje,ne->nj", lines, move.keep @ point)
+        slopes = jnp.einsum("nje,ne->nj", lines, move.bought)
+        left, right, share = _peak(move.chance, heights, slopes, jnp.minimum(wish, cash))
         mixed = share * lines[rows, left.planes] + (1 - share) * lines[rows, right.planes]
-        planes.append(plane(game, mixed[:, None], rate, limit)[0])
-        costs.append(_crossing(left, right))
-        for end in (left, right):
-            lowest = lowest.at[game.leads[rate], end.planes].set(True)
-    return jnp.stack(costs), jnp.stack(planes), lowest
+        lowest = jnp.zeros(ahead.shape[:2], bool).at[leads, left.planes].set(True)
+        lowest = lowest.at[leads, right.planes].set(True)
+        return _crossing(left, right), plane(move, mixed[:, None], limit, game.rounding)[0], lowest
+
+    costs, planes, lowest = jax.vmap(at)(game.move, game.leads)
+    return costs, planes, jnp.any(lowest, axis=0)
 
 
 def plane(
-    game: Game, ahead: Float[Array, "n k E"], rate: int, limit: Float[Array, " E"]
+    move: Move, ahead: Float[Array, "n k E"], limit: Float[Array, " E"], rounding: float
 ) -> Float[Array, "k E"]:
     """A plane above Σ_n p_n c_n · (keep_n v + x bought_n) for 0 ≤ x ≤ limit · v, for each of k mixes c."""
-    chance, keep, bought = game.chance[rate], game.keep[rate], game.bought[rate]
+    chance, keep, bought = move
     slope = jnp.einsum("n,ne,nke->k", chance, bought, ahead)
     size = jnp.einsum("n,ne,nke->k", chance, jnp.abs(bought), jnp.abs(ahead))
-    gain = jnp.outer(jnp.maximum(slope + game.rounding * size, 0), limit)
-    plane = jnp.einsum("n,nef,nke->kf", chance, keep, ahead) + gain
-    return plane + game.rounding * (jnp.einsum("n,nef,nke->kf", chance, jnp.abs(keep), jnp.abs(ahead)) + gain)
+    gain = jnp.outer(jnp.maximum(slope + rounding * size, 0), limit)
+    found = jnp.einsum("n,nef,nke->kf", chance, keep, ahead) + gain
+    return found + rounding * (jnp.einsum("n,nef,nke->kf", chance, jnp.abs(keep), jnp.abs(ahead)) + gain)
 
 
 def summit(game: Game, planes: Float[Array, "2 N E"], highest: Array) -> tuple[Array, Array, Array]:

@@ -87,7 +87,7 @@ class FiniteProblem:
 
     @cached_property
     def onward(self) -> tuple[tuple[csr_array | None, ...], ...]:
-        """`moves` of every layer by action, a row per state; None for an action that always ends the episode."""
+        """`moves` of every layer by action, a row per state; None where it always ends the episode."""
         split = ([layer.moves[a :: self.actions] for a in range(self.actions)] for layer in self.layers)
         return tuple(tuple(table if table.nnz else None for table in tables) for tables in split)
 

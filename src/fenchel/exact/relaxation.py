@@ -24,7 +24,7 @@ from jaxtyping import Array, Key
 from fenchel.envs.portfolio import Portfolio
 from fenchel.errors import require_count, require_positive
 from fenchel.exact.linear import LinearModel, linear_model
-from fenchel.exact.planes import Game, Pool, plane, replaced, solve_at, summit, tangents
+from fenchel.exact.planes import Game, Move, Pool, plane, replaced, solve_at, summit, tangents
 
 ITERATIONS = 60
 """Rounds of planes; twice as many lower the bound of the default portfolio by less than 0.5 %."""
@@ -72,9 +72,7 @@ def _game(model: LinearModel) -> Game:
     keep = jnp.pad(model.keep, ((0, 0), (0, 0), wide, wide)).at[..., -1, -1].set(1)
     terms = keep.shape[1] * keep.shape[2] + 16
     return Game(
-        keep=keep,
-        bought=jnp.pad(model.bought, ((0, 0), (0, 0), wide)),
-        chance=jnp.sum(model.arrive, axis=2),
+        move=Move(jnp.sum(model.arrive, axis=2), keep, jnp.pad(model.bought, ((0, 0), (0, 0), wide))),
         leads=jnp.argmax(model.arrive, axis=2),
         base=jnp.pad(model.base, wide),
         wealth=jnp.pad(model.wealth, wide),
@@ -89,7 +87,7 @@ def _opening(game: Game, aversion: Array, horizon: int) -> tuple[Pool, Array]:
     """The planes of constant δ carried to the first step, and a bound on max J, which is the one of δ = 0."""
 
     def back(ahead: Array, _: None) -> tuple[Array, Array]:
-        found = jnp.stack([plane(game, ahead[game.leads[r]], r, game.base) for r in range(2)])
+        found = jax.vmap(plane, (0, 0, None, None))(game.move, ahead[game.leads], game.base, game.rounding)
         return found, found
 
     def carried(shortfalls: Array) -> Array:
@@ -120,10 +118,10 @@ def _improved(
     def forward(carry: tuple[Array, Array], given: tuple[Array, Array]) -> Any:
         (rate, point), (ahead, uniform) = carry, given
         cost, _, lowest = solve(game, ahead, point)
-        reached = jnp.cumsum(game.chance, axis=1)[rate]
+        reached = jnp.cumsum(game.move.chance, axis=1)[rate]
         outcome = jnp.minimum(jnp.sum(uniform[:, None] >= reached, axis=1), reached.shape[1] - 1)
-        moved = jnp.einsum("mij,mj->mi", game.keep[rate, outcome], point)
-        bought = cost[jnp.arange(TRIALS), rate, None] * game.bought[rate, outcome]
+        moved = jnp.einsum("mij,mj->mi", game.move.keep[rate, outcome], point)
+        bought = cost[jnp.arange(TRIALS), rate, None] * game.move.bought[rate, outcome]
         return (game.leads[rate, outcome], moved + bought), (point, jnp.any(lowest, axis=0))
 
     def backward(ahead: Array, given: tuple[Pool, Array]) -> tuple[Array, Pool]:

@@ -176,7 +176,8 @@ def _starts(start: PyTree, restarts: int, spread: float, seed: int) -> PyTree:
     leaves, tree = jax.tree.flatten(start)
     keys = jax.random.split(jax.random.key(seed), len(leaves))
     noise = [jax.random.normal(key, (restarts, *x.shape)) for key, x in zip(keys, leaves, strict=True)]
-    return jax.tree.unflatten(tree, [x + spread * n.at[0].set(0) for x, n in zip(leaves, noise, strict=True)])
+    starts = [x[None] + spread * n.at[0].set(0) for x, n in zip(leaves, noise, strict=True)]
+    return jax.tree.unflatten(tree, starts)
 
 
 @eqx.filter_jit

@@ -1,6 +1,7 @@
 """Every Python block of the documentation runs as it stands."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,23 @@ def test_block_runs(block, tmp_path, monkeypatch):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_files_that_the_design_names_are_there():
+    named = re.findall(r"`([a-z_/]+\.(?:py|md))`", (ROOT / "docs" / "design.md").read_text())
+    places = (ROOT, ROOT / "src" / "fenchel", ROOT / "src" / "fenchel" / "training")
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
+    assert "src/fenchel/settings.py" in named
+
+
+def test_what_the_project_file_includes_is_there():
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    assert [name for name in built["sdist"]["include"] if not (ROOT / name).exists()] == []
+
+
+def test_what_the_demo_makes_is_not_tracked():
+    made = re.findall(r"--figure (\S+)", (ROOT / "Makefile").read_text())
+    assert set(made) <= set((ROOT / ".gitignore").read_text().splitlines())
 
 
 def test_every_part_has_a_skeleton():

@@ -216,6 +216,20 @@ def test_a_solver_without_blocks_or_of_unknown_order_is_refused():
         bsg(order="cylic")
 
 
+@pytest.mark.parametrize("algorithm", [mvp, sga, rcpg, sbmd, bsg, pg, tamar])
+def test_a_bad_step_size_is_called_by_its_name(algorithm):
+    names = ("policy_step_size",) if algorithm is pg else ("policy_step_size", "dual_step_size")
+    for name in names:
+        for value, remedy in (
+            (-1.0, "must be 0 or more"),
+            (np.nan, "must be finite"),
+            ("fast", "must be a num"),
+        ):
+            with pytest.raises(InputError, match=f"^{name} = {value!r}: {remedy}"):
+                algorithm(**{name: value})
+        algorithm(**{name: jnp.asarray(0.5)})
+
+
 def test_rows_of_a_direct_policy_stay_probabilities():
     solver = sbmd(0.3, 0.1)
     states = run(solver, first_table(), ScoreFunction(INDEXED, 2), GOAL, 30)

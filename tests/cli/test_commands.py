@@ -179,12 +179,26 @@ def test_list(capsys):
     assert data["environments"]["stopping"]["parameters"]["cost_cap"]["type"] == "float | None"
     assert "chow2018" in data["environments"]["stopping"]["presets"]
     assert data["algorithms"]["pg"]["objective"] == "expectation"
+    defaults = {
+        name: {field: about["default"] for field, about in row["parameters"].items()}
+        for name, row in data["algorithms"].items()
+    }
+    assert (defaults["mvp"]["dual_step_size"], defaults["tamar"]["dual_step_size"]) == (0.01, 0.1)
+    assert (defaults["mvp"]["fresh_batch"], defaults["bsg"]["order"]) == (False, "cyclic")
+    assert (defaults["sbmd"]["policy_mirror"], defaults["rcpg"]["policy_mirror"]) == ("entropic", "euclidean")
+    assert (defaults["mvp"]["policy_optimizer"], defaults["mvp"]["dual_prox"]) == ("sgd", None)
+    assert "dual_step_size" not in defaults["pg"] and "dual_prox" not in defaults["pg"]
+    assert data["objectives"]["expectation"]["parameters"] == {}
+    assert data["objectives"]["cvar"]["parameters"]["level"]["default"] == 0.05
+    assert "worst returns" in data["objectives"]["cvar"]["parameters"]["level"]["help"]
     assert data["settings"].keys() == {option.name for option in options_of(Settings)}
     assert all(row["help"] for row in data["settings"].values())
     assert main(["list"]) == 0
     out, _ = capsys.readouterr()
     for name in (*data["environments"], *data["algorithms"], *data["objectives"], *data["policies"]):
         assert name in out
+    for text in ("dual_step_size 0.1,", "policy_mirror entropic", "order cyclic"):
+        assert text in " ".join(out.split())
 
 
 def test_help_shows_every_setting(capsys, monkeypatch):

@@ -63,6 +63,16 @@ def test_full_disk(capsys, monkeypatch):
         assert resumed[key] == whole[key]
 
 
+def test_full_disk_before_the_first_checkpoint(capsys, monkeypatch):
+    def full(path, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(atomic, "_write_synced", full)
+    err = complaint(capsys, [*LEARN, "--out", "run"])
+    assert "free some space and run it again; no checkpoint had been written" in err
+    assert not Path("run").exists()
+
+
 def test_full_standard_output(monkeypatch, capfd):
     with Path("/dev/full").open("w") as full, monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", full)
@@ -73,9 +83,10 @@ def test_full_standard_output(monkeypatch, capfd):
 def test_directory_in_use(capsys):
     printed(capsys, [*LEARN, "--out", "run"])
     config = fenchel.load("run").provenance["config"]
-    with RunDirectory.open("run", config, resume=True):
-        err = complaint(capsys, [*LEARN, "--out", "run", "--resume"])
-    assert err.startswith("fenchel: error: out = 'run': is in use by another live run (process ")
+    for more in ([], ["--resume"]):
+        with RunDirectory.open("run", config, resume=True):
+            err = complaint(capsys, [*LEARN, "--out", "run", *more])
+        assert err.startswith("fenchel: error: out = 'run': is in use by another live run (process ")
 
 
 def test_another_configuration(capsys):

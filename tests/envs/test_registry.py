@@ -3,6 +3,7 @@
 import math
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from envs.support import settings
 from gymnasium.spaces import Discrete
@@ -25,10 +26,15 @@ TREE = [
     ("start", "1.25"),
     ("up", -1.0),
     ("down", 0.0),
-    ("down", 3.0),
+    ("start", 1e39),
+    ("start", 1e-39),
+    ("up", 1e39),
+    ("down", 1e-39),
     ("up_probability", 1.5),
     ("horizon", 0),
     ("horizon", 2.5),
+    ("horizon", 1100),
+    ("horizon", 100_000),
     ("discount", 0.0),
     ("discount", 1.01),
     ("start_spread", -0.1),
@@ -69,6 +75,27 @@ def test_bad_values_are_refused_by_name(cls, field, value):
         cls(**{field: value})
     assert caught.value.field == field
     assert caught.value.value is value
+
+
+@pytest.mark.parametrize("cls", [AmericanOption, OptimalStopping])
+def test_a_rise_and_a_fall_are_blamed_together(cls):
+    for factors in ({"up": 0.25, "down": 0.75}, {"up": 2.0, "down": 3.0}):
+        with pytest.raises(InputError, match="a rise must be above a fall") as caught:
+            cls(**factors)
+        assert (caught.value.field, caught.value.value) == ("up, down", tuple(factors.values()))
+
+
+@pytest.mark.parametrize(
+    ("cls", "longest"), [(AmericanOption, 743), (OptimalStopping, 126)], ids=["option", "stopping"]
+)
+def test_prices_stay_in_the_range_of_single_precision(cls, longest):
+    with np.errstate(all="raise"):
+        box = cls(horizon=longest).observation_space
+        assert np.float32(box.low[0]) >= np.finfo(np.float32).tiny
+        assert np.isfinite(np.float32(box.high[0]))
+    with pytest.raises(InputError, match=f"range of a float32, .*; choose at most {longest}$"):
+        cls(horizon=longest + 1)
+    assert cls(horizon=100_000, up=1.0001, down=0.9999).horizon == 100_000
 
 
 def test_misspelt_choices_get_a_hint():

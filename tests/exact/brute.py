@@ -4,6 +4,7 @@ from itertools import pairwise, product
 from math import exp, inf, log, prod, sqrt
 from typing import NamedTuple
 
+import numpy as np
 from hypothesis import strategies as st
 
 MOST_POLICIES = 3000
@@ -76,7 +77,9 @@ def count(tiny):
 
     def below(step, state):
         return sum(
-            prod(below(step + 1, after) for after, *_, ended in tiny.branches(step, state, action) if not ended)
+            prod(
+                below(step + 1, after) for after, *_, ended in tiny.branches(step, state, action) if not ended
+            )
             for action in tiny.steps[step].actions[state]
         )
 
@@ -137,7 +140,9 @@ def cvar(law, level):
 
 def entropic(law, risk_aversion):
     worst = min(ret for ret, _ in law)
-    return worst - log(sum(chance * exp(-risk_aversion * (ret - worst)) for ret, chance in law)) / risk_aversion
+    return (
+        worst - log(sum(chance * exp(-risk_aversion * (ret - worst)) for ret, chance in law)) / risk_aversion
+    )
 
 
 @st.composite
@@ -174,6 +179,14 @@ def tiny_problems(draw, most_policies=MOST_POLICIES):
         if count(tiny) <= most_policies:
             return tiny
     return tiny
+
+
+def generic(seed):
+    """A problem of one size, no two of whose 32 returns are the same."""
+    rng = np.random.default_rng(seed)
+    chances, rewards = rng.dirichlet([1, 1], (2, 2)).tolist(), rng.normal(size=(2, 2, 2)).tolist()
+    step = Step(chances, rewards, [[0, 1]] * 2, [False] * 2, rng.normal(size=2).tolist())
+    return Tiny(rng.dirichlet([1, 1]).tolist(), [step] * 2, rng.uniform(0.5, 1), False)
 
 
 def _scaled(numbers):

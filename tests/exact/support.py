@@ -12,9 +12,7 @@ def finite(tiny, **how):
     if not tiny.varies:
         live, kept = [set().union(*live)], [set().union(*kept)] * 2
     keep = [sorted(states) for states in kept]
-    tables = [
-        _table(tiny.steps[k], live[k], keep[k], keep[k + 1], tiny.varies) for k in range(len(live))
-    ]
+    tables = [_table(tiny.steps[k], live[k], keep[k], keep[k + 1], tiny.varies) for k in range(len(live))]
     columns = [list(column) for column in zip(*tables, strict=True)] if tiny.varies else tables[0]
     names = ("transition", "reward", "terminal", "terminal_reward", "allowed")
     start = np.array(tiny.start)[keep[0]]

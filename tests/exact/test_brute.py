@@ -13,9 +13,6 @@ from fenchel.exact import best, constrained, frontier
 from fenchel.objectives import AbstractObjective, CVaR, Entropic, Expectation
 
 MANY = settings(max_examples=200, deadline=None)
-FEW = settings(max_examples=30, deadline=None)
-"""For objectives that JAX compiles anew for each number of returns."""
-
 RELATIVE = 1e-9
 ROUNDING = 1e-12
 
@@ -97,9 +94,7 @@ def skewed(law):
     return -minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-9}).fun
 
 
-@FEW
-@given(brute.tiny_problems(most_policies=200), st.floats(0.01, 1), risk_aversions)
-def test_the_optimum_of_other_objectives_is_that_of_all_policies(tiny, level, risk_aversion):
+def assert_best_of_all(tiny, level, risk_aversion):
     problem, laws = finite(tiny), list(brute.laws(tiny))
     cases = [
         (Expectation(), brute.mean),
@@ -112,6 +107,19 @@ def test_the_optimum_of_other_objectives_is_that_of_all_policies(tiny, level, ri
         found = best(problem, objective)
         assert_certified(found, problem, highest)
         assert found.gap <= 2 * RELATIVE * scale(problem, highest)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 1), risk_aversions)
+def test_the_optimum_of_other_objectives_is_that_of_all_policies(seed, level, risk_aversion):
+    """JAX compiles anew for each number of returns, so these problems have 32 of them."""
+    assert_best_of_all(brute.generic(seed), level, risk_aversion)
+
+
+@settings(max_examples=6, deadline=None)
+@given(brute.tiny_problems(most_policies=100), st.floats(0.01, 1), risk_aversions)
+def test_the_same_for_problems_of_any_size(tiny, level, risk_aversion):
+    assert_best_of_all(tiny, level, risk_aversion)
 
 
 @MANY

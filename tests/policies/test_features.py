@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 from jax.test_util import check_grads
 
 from fenchel.errors import InputError
-from fenchel.policies import RBF, AbstractFeatures, Bias, OneHot, Raw, Scaled, tamar2014
+from fenchel.policies import RBF, AbstractFeatures, Beside, Bias, OneHot, Raw, Scaled, tamar2014
 
 CENTRES = ((0.0, 0.4, 0.8, 1.2), (0.0, 6.0, 12.0), (-1.0, 1.0))
 WIDTHS = (0.4, 6.0, 0.7)
-ALL = [Raw(2), OneHot(4), Scaled((0, 0), (1, 20)), tamar2014(), RBF(CENTRES[:2], (1, 1), False), Bias(Raw(2))]
+PAIR = [Beside(RBF(CENTRES[:1], (1,)), 1, Scaled((0,), (20,))), Beside(Raw(1), 1, Raw(1))]
+ALL = [
+    Raw(2),
+    OneHot(4),
+    Scaled((0, 0), (1, 20)),
+    tamar2014(),
+    RBF(CENTRES[:2], (1, 1), False),
+    Bias(Raw(2)),
+    *PAIR,
+]
 
 
 def numpy_rbf(state, normalised):
@@ -91,6 +100,16 @@ def test_types_follow_the_observation(dtype):
         assert features(jnp.zeros(2, jnp.int32)).dtype == jnp.float64
 
 
+def test_beside_splits_the_observation():
+    features = Beside(tamar2014(), 2, Scaled((0, 0), (1, 20)))
+    seen = jnp.array([0.5, 7.0, 0.25, 5.0])
+    np.testing.assert_array_equal(
+        features(seen), [*tamar2014()(seen[:2]), *Scaled((0, 0), (1, 20))(seen[2:])]
+    )
+    with pytest.raises(InputError, match=r"observation\.shape = \(1,\): these features take 2 numbers"):
+        features(seen[:3])
+
+
 def test_observations_are_flattened_and_checked():
     assert Raw(4)(jnp.ones((2, 2))).shape == (4,)
     for features in (Raw(2), Scaled((0, 0), (1, 20)), tamar2014()):
@@ -108,6 +127,7 @@ def test_observations_are_flattened_and_checked():
         lambda: Scaled((0,), (float("inf"),)),
         lambda: Scaled((0,), (1,), (1, -1)),
         lambda: RBF((), ()),
+        lambda: Beside(Raw(1), 0, Raw(1)),
         lambda: RBF(((),), (1,)),
         lambda: RBF(((0, 1),), (0,)),
         lambda: RBF(((0, 1),), (1, 1)),

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
 
+from fenchel.envs import make
 from fenchel.errors import InputError
 from fenchel.policies import (
     FEATURES,
     POLICIES,
+    RBF,
+    Beside,
     DirectTabular,
     LinearGaussian,
     LinearSoftmax,
@@ -20,10 +23,13 @@ from fenchel.policies import (
     MLPSoftmax,
     OneHot,
     Raw,
+    Scaled,
     Tabular,
     check_policy,
     make_policy,
 )
+from fenchel.policies.defaults import default_policy
+from fenchel.policies.grids import grid_features
 
 KEY = jax.random.key(0)
 
@@ -109,6 +115,17 @@ def test_rbf_grids():
     assert features.widths == (2, 5)
     features = make_policy("linear", OPTION, rbf_centres=((0, 1), (0, 6, 12)), rbf_widths=(1, 3)).features
     assert (features.size, features.widths) == (6, (1, 3))
+
+
+def test_the_default_policy_sees_what_is_appended_beside_its_bumps():
+    plain, seeing = (default_policy(make("option", observe=observe)) for observe in ("state", "return"))
+    bumps = plain.features.features
+    assert isinstance(bumps, RBF)
+    assert seeing.features.features == Beside(bumps, 2, Scaled((-1, 0), (1, 20)))
+    flat = default_policy(make("portfolio", observe="return"))
+    assert flat.features.features.size == 2 + default_policy(make("portfolio")).features.features.size
+    with pytest.raises(InputError, match="has more dimensions than the observation, 1"):
+        grid_features(gymnasium.spaces.Box(0, 1, (1,)), ((0.0, 1.0), (0.0, 1.0)))
 
 
 def test_unbounded_coordinates_stay_as_they_are():

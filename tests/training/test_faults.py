@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from training.support import leaves, problems
 
-from fenchel import make, sweep, train
+from fenchel import load, make, sweep, train
+from fenchel.training import RunDirectory
 from fenchel.training.parts import Parts
 
 ROWS = ({"dual_step_size": 0.1}, {"dual_step_size": 1e30}, {"dual_step_size": 0.2})
@@ -45,8 +46,30 @@ def test_the_others_of_a_sweep_go_on():
 def test_a_run_in_which_all_learners_blow_up_ends_at_once():
     result = train("option", episodes=10**9, policy_step_size=0.1, dual_step_size=1e30)
     assert result.status == "diverged"
-    assert result.episodes < 10**6
-    assert result.fault is not None
+    assert result.fault == f"{result.fault.split()[0]} became non-finite in iteration {result.episodes - 1}"
+    assert result.episodes < 1000
+
+
+def test_a_learner_that_blew_up_played_no_more_than_it_did():
+    how = {"env": make("option", horizon=6), "episodes": 900, "batch_size": 3, "policy_step_size": 0.1}
+    table = sweep(**how, dual_step_size=[0.1, 1e30])
+    good, bad = table.rows
+    stopped = int(bad.fault.split()[-1])
+    assert (good.episodes, bad.episodes) == (900, 3 * (stopped + 1))
+    assert table.episodes == good.episodes + bad.episodes < 1800
+
+
+def test_resuming_what_diverged_does_not_advance_it(tmp_path):
+    how = {"episodes": 10**9, "policy_step_size": 0.1, "dual_step_size": 1e30, "out": tmp_path / "run"}
+    first = train("option", **how)
+    before = sorted(path.name for path in (tmp_path / "run").iterdir())
+    again = train("option", **how, resume=True, callbacks=[pytest.fail])
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
+    for result in (again, load(tmp_path / "run")):
+        assert (result.status, result.fault) == ("diverged", first.fault)
+        assert result.episodes == first.episodes
+    said = RunDirectory(tmp_path / "run").read_result()
+    assert (said["iteration"], said["fault"]) == (first.episodes, first.fault)
 
 
 def test_an_infinite_return_is_blamed_on_the_return():

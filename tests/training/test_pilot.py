@@ -12,7 +12,8 @@ import pytest
 from training.support import problems
 
 from fenchel import make, sweep, train
-from fenchel.training.keys import streams
+from fenchel.training import resolve
+from fenchel.training.keys import pilot_key, streams
 from fenchel.training.pilot import STEP, PilotSteps, lengths, pilot_step_size, typical
 
 
@@ -27,13 +28,13 @@ def test_the_typical_length_is_the_median_of_what_moves():
 
 
 @pytest.mark.parametrize(
-    ("env", "idle", "spread"), [("option", 0.88, 1), ("stopping", 0, 400), ("portfolio", 0, 1)]
+    ("env", "idle", "spread"), [("option", 0.88, 1), ("stopping", 0, 100), ("portfolio", 0, 1)]
 )
 @pytest.mark.parametrize("risk_aversion", [0.1, 1.0])
 def test_half_of_the_first_steps_that_move_are_longer(env, idle, spread, risk_aversion):
     """With λ = 1 an idle step of the option leaves a rounding of 10⁻¹⁷, which is no typical length."""
     [problem] = problems(env=env, risk_aversion=risk_aversion)
-    what = streams(0).evaluation, problem.policy, problem.objective, problem.estimator
+    what = pilot_key(), problem.policy, problem.objective, problem.estimator
     found = np.asarray(lengths(*what))
     moving = found[found > 1e-6]
     assert len(found) == 4096
@@ -44,7 +45,7 @@ def test_half_of_the_first_steps_that_move_are_longer(env, idle, spread, risk_av
 
 def test_a_policy_that_nothing_moves_gets_the_plain_step():
     [problem] = problems(env=make("option", put_strike=0.0, call_strike=100.0))
-    step = pilot_step_size(streams(0).evaluation, problem.policy, problem.objective, problem.estimator)
+    step = pilot_step_size(pilot_key(), problem.policy, problem.objective, problem.estimator)
     assert step == STEP
 
 
@@ -55,12 +56,29 @@ def test_each_step_size_is_measured_once_and_never_when_resuming():
     assert resumed.get("a", pytest.fail) == resumed.get("b", pytest.fail) == 0.5
 
 
+def test_the_pilot_s_noise_is_nobody_else_s(monkeypatch):
+    used = []
+    monkeypatch.setattr(resolve, "pilot_step_size", lambda key, *_: used.append(key) or 0.1)
+    problems(policy_step_size=None)
+    own = jax.random.key_data(used[0]).tolist()
+    split = jax.random.split(jax.random.key(0), 1000)
+    others = [key for seed in range(20) for key in streams(seed)] + list(split)
+    assert own == jax.random.key_data(pilot_key()).tolist()
+    assert own not in [jax.random.key_data(key).tolist() for key in others]
+
+
 def test_the_step_does_not_depend_on_the_seed_and_is_part_of_the_configuration():
     rows = sweep("option", risk_aversion=[0.1, 1.0], seed=[0, 1], episodes=10)
     assert rows.rows[0].provenance["config"]["pilot"] == {
         "risk_aversion 0.1, batch_size 1": pytest.approx(0.023),
         "risk_aversion 1.0, batch_size 1": pytest.approx(0.24),
     }
+
+
+def test_the_step_does_not_depend_on_the_first_weights_of_a_network_either():
+    table = sweep("option", policy="mlp", seed=[0, 3], episodes=10)
+    alone = train("option", policy="mlp", seed=3, episodes=10)
+    assert alone.provenance["config"]["pilot"] == table.rows[1].provenance["config"]["pilot"]
 
 
 def exact_moments(env, policy):

@@ -109,10 +109,14 @@ def test_a_killed_run_ends_as_the_uninterrupted_one(name, moment, count, tmp_pat
 
 
 def lasting(out):
-    """The files that depend on the configuration alone: all but the manifest and the older checkpoint."""
-    files = {path.name: path.read_bytes() for path in out.iterdir() if path.name != "manifest.json"}
-    older = sorted(name for name in files if name.startswith("checkpoint-"))[:-1]
-    return {name: content for name, content in files.items() if name not in older}
+    """What the files say that depends on the configuration alone: no times, no older checkpoint."""
+    run = RunDirectory(out)
+    files = {name: (out / name).read_bytes() for name in ("config.json", "metrics.jsonl")}
+    arrays, about = run.checkpoints.load()
+    plain = {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
+    result = run.read_result()
+    assert 0 < about.pop("seconds") <= result.pop("seconds")
+    return {**files, **plain, "checkpoint": about, "result": result}
 
 
 def stopped(name, out, iteration):
@@ -169,6 +173,32 @@ def test_a_finished_run_resumed_is_the_same_and_plays_nothing(tmp_path):
     first = go("mvp", tmp_path / "run")
     again = go("mvp", tmp_path / "run", resume=True, callbacks=[pytest.fail])
     assert_equal_runs(again, first)
+
+
+@pytest.mark.parametrize("name", ["mvp", "sweep"])
+def test_seconds_are_those_of_all_sessions(name, tmp_path):
+    half = go(name, tmp_path / "run", callbacks=[lambda snapshot: snapshot.iteration >= 500])
+    store = RunDirectory(tmp_path / "run")
+    before = store.checkpoints.load()[1]["seconds"]
+    assert 0 < before <= half.seconds == store.read_result()["seconds"]
+    whole = go(name, tmp_path / "run", resume=True)
+    assert whole.seconds > before
+    at_rest = go(name, tmp_path / "run", resume=True)
+    assert at_rest.seconds >= store.checkpoints.load()[1]["seconds"] > before
+
+
+@pytest.mark.parametrize("name", ["mvp", "sweep"])
+def test_the_directory_says_how_the_run_ended(name, tmp_path):
+    result = go(name, tmp_path / "run")
+    said = RunDirectory(tmp_path / "run").read_result()
+    rows = len(getattr(result, "rows", [result]))
+    assert said == {
+        "status": "done",
+        "iteration": result.metrics["iteration"][-1],
+        "episodes": result.episodes,
+        "seconds": result.seconds,
+        "fault": None if name == "mvp" else [None] * rows,
+    }
 
 
 def test_resume_needs_a_run_and_a_directory(tmp_path):

@@ -115,13 +115,14 @@ def test_a_second_fresh_run_is_refused(finished):
 def test_files_of_something_else_are_not_overwritten(name, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).write_text("mine")
-    refused(tmp_path / "run", CONFIG, False, "already holds a run")
+    for resume in (False, True):
+        refused(tmp_path / "run", CONFIG, resume, r"whose config\.json is missing; choose another directory")
 
 
 def test_checkpoints_without_a_configuration_are_not_overwritten(tmp_path):
     rundir.Checkpoints(tmp_path / "run").save(1, {}, {})
-    refused(tmp_path / "run", CONFIG, False, "already holds a run")
-    refused(tmp_path / "run", CONFIG, True, "holds no run to resume")
+    for resume in (False, True):
+        refused(tmp_path / "run", CONFIG, resume, r"whose config\.json is missing; .* or delete this one")
 
 
 def test_a_directory_with_other_things_will_do(tmp_path):
@@ -192,9 +193,22 @@ def test_full_disk_at_any_moment_leaves_nothing(place, tmp_path, monkeypatch):
                 break
             except StorageError as error:
                 assert "No space left" in str(error)
+                assert "run it again; no checkpoint had been written" in str(error)
                 failed += 1
         assert tree(tmp_path) == before
     assert failed >= 4
+
+
+@pytest.mark.parametrize("place", ["run", "a/b/run", "empty"])
+def test_a_place_where_nothing_began_is_given_up(place, tmp_path):
+    (tmp_path / "empty").mkdir()
+    before = tree(tmp_path)
+    with RunDirectory.claim(tmp_path / place, resume=False):
+        refused(tmp_path / place, CONFIG, False, "is in use by another live run")
+    assert tree(tmp_path) == before
+    with RunDirectory.claim(tmp_path / place, resume=False) as run:
+        run.begin(CONFIG)
+    assert sorted(tree(tmp_path / place)) == FILES
 
 
 def test_interrupted_opening_leaves_nothing(tmp_path, monkeypatch):
@@ -221,6 +235,8 @@ def test_the_same_process_cannot_open_twice(tmp_path):
         for resume in (False, True):
             message = refused(tmp_path / "run", CONFIG, resume, "is in use by another live run")
             assert f"(process {os.getpid()})" in message
+            with pytest.raises(InputError, match="is in use by another live run"):
+                RunDirectory(tmp_path / "run").require_possible(resume)
         run.close()
         with RunDirectory.open(tmp_path / "run", CONFIG, resume=True):
             run.close()

@@ -50,6 +50,20 @@ VARIANTS = {
         "validation_every": 100,
         "validation_episodes": 20,
     },
+    "portfolio, adam": {
+        "env": make("portfolio", horizon=8),
+        "episodes": 4800,
+        "batch_size": 8,
+        "control_variate": "batch",
+        "optimizer": "adam",
+    },
+    "portfolio, mlp, adam": {
+        "env": make("portfolio", horizon=8),
+        "episodes": 1200,
+        "batch_size": 4,
+        "policy": "mlp",
+        "optimizer": "adam",
+    },
 }
 
 
@@ -58,7 +72,7 @@ def test_a_row_of_a_sweep_is_the_single_run(variant):
     """Up to rounding: XLA compiles another program for more learners, and may add in another order."""
     how = dict(VARIANTS[variant])
     indexed = how.get("policy") in ("tabular", "direct")
-    how["env"] = make("option", horizon=6, observe="index" if indexed else "state")
+    how.setdefault("env", make("option", horizon=6, observe="index" if indexed else "state"))
     table = sweep(**how, risk_aversion=[0.3, 2.0], seed=range(3))
     for setting, row in zip(table.settings, table.rows, strict=True):
         if setting["seed"] == 1:
@@ -79,6 +93,26 @@ def test_learners_of_several_parts_are_the_single_runs(monkeypatch):
     table = sweep("stopping", seed=range(10), episodes=200, policy_step_size=0.01)
     for seed in (0, 3, 4, 9):
         assert_close(table.rows[seed], train("stopping", seed=seed, episodes=200, policy_step_size=0.01))
+
+
+def test_another_number_of_cores_changes_nothing(monkeypatch):
+    """A sweep that moves to another machine halfway ends as it would have on the first."""
+    how = {"env": make("portfolio", horizon=8), "policy": "mlp", "batch_size": 4, "episodes": 800}
+    learners = problems(rows=[{"seed": seed} for seed in range(6)], **how)
+    ends, halves = [], []
+    for cores in (1, 2, 64):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        parts = Parts(learners)
+        assert (parts.threads, parts.rows.shape) == (cores, (3, 2))
+        if halves:
+            parts.restore(halves[0])
+        else:
+            parts.advance(0, 100)
+            halves.append(parts.arrays())
+        parts.advance(100, 200)
+        ends.append(parts.arrays())
+    assert_same_arrays(ends[0], ends[1])
+    assert_same_arrays(ends[0], ends[2])
 
 
 @pytest.mark.parametrize("variant", ["mvp, fresh batches, adam", "tamar, best"])

@@ -2,12 +2,13 @@
 
 from dataclasses import fields
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from training.support import leaves
+from training.support import leaves, problems
 
-from fenchel import InputError, Settings, make, make_policy, mvp, sweep, train
+from fenchel import InputError, Settings, StorageError, evaluate, make, make_policy, mvp, sweep, train
 from fenchel.objectives import MeanVariance
 from fenchel.policies import Tabular
 from fenchel.training import resolve
@@ -72,7 +73,7 @@ def test_every_setting_changes_the_result(name, plain):
 
 def test_no_setting_was_forgotten():
     tried = {field for change in CHANGES.values() for field in change}
-    assert {field.name for field in fields(Settings)} - tried == {"variance_bound", "order"}
+    assert {field.name for field in fields(Settings)} - tried == {"variance_bound", "order", "level"}
 
 
 def test_the_dual_stays_in_its_box(plain):
@@ -100,6 +101,11 @@ def test_orders_of_bsg(plain):
     for order, other in (("cyclic", plain), ("simultaneous", learn("sga")), ("random", learn("rcpg"))):
         np.testing.assert_array_equal(weights(found[order]), weights(other))
     assert len({weights(result).tobytes() for result in found.values()}) == 4
+
+
+def test_a_level_is_cvars():
+    ends = [learn(objective="cvar", level=level) for level in (0.05, 0.5, 1.0)]
+    assert len({weights(result).tobytes() for result in ends}) == 3
 
 
 def test_a_variance_bound_is_tamars():
@@ -136,6 +142,12 @@ BAD = [
     ({"dual_step_size": -1}, "dual_step_size = -1: must be 0 or more"),
     ({"batch_size": 0}, "batch_size = 0: must be a whole number of at least 1"),
     ({"batch_size": 2.5}, "batch_size = 2.5: must be a whole number"),
+    ({"fresh_batch": "yes"}, "fresh_batch = 'yes': must be True or False"),
+    ({"fresh_batch": 1}, "fresh_batch = 1: must be True or False"),
+    ({"episodes": np.float64(40.0)}, "episodes = 40.0: must be a whole number"),
+    ({"episodes": 2**33}, "episodes = 8589934592: make 2147483648 iterations, and 2147483647 are the most"),
+    ({"risk_aversion": 1e-310}, "risk_aversion = 1e-310: is outside the range of float64"),
+    ({"objective": "mean-variance", "algorithm": mvp(1e-310)}, "is outside the range of float64"),
     ({"batch_size": True}, "batch_size = True: must be a whole number"),
     ({"episodes": -5}, "episodes = -5: must be a whole number of at least 1"),
     ({"episodes": 3, "batch_size": 4}, "episodes = 3: are fewer than one iteration samples"),
@@ -210,6 +222,98 @@ def test_a_sweep_refuses_a_bad_row_before_any_is_run():
         sweep(ENV, seed=[])
     with pytest.raises(InputError, match="numbers, not in structure"):
         sweep(ENV, optimizer=["sgd", "adam"], episodes=10, **STEPS)
+
+
+BAD_ROWS = [
+    ({"seed": [0, -1]}, "seed = -1: must be a whole number from 0"),
+    ({"dual_step_size": [0.1, -1]}, "dual_step_size = -1: must be 0 or more"),
+    ({"control_variate": ["none", "step"], "batch_size": 1}, "needs a batch_size of at least 2"),
+    ({"algorithm": "tamar", "variance_bound": [1.0, 1e-310]}, "variance_bound = 1e-310: is outside"),
+    ({"batch_size": [1, 100]}, "episodes = 40: are fewer than one iteration"),
+    ({"batch_size": [1, 2]}, "numbers, not in structure"),
+    ({"output": "weighted", "policy_step_size": [0.01, 9.0]}, "smoothness = 1.0: leaves no iterate"),
+]
+
+
+@pytest.mark.parametrize(("what", "message"), BAD_ROWS, ids=[message for _, message in BAD_ROWS])
+def test_a_sweep_refuses_a_bad_row_before_its_pilot(what, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(resolve, "pilot_step_size", lambda *_: pytest.fail("the pilot ran"))
+    with pytest.raises(InputError, match=message):
+        sweep(ENV, **{"episodes": 40, "risk_aversion": [0.1, 1.0], **what}, out=tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("run", [train, sweep])
+def test_a_place_that_cannot_be_made_is_refused_before_the_pilot(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(resolve, "pilot_step_size", lambda *_: pytest.fail("the pilot ran"))
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="is a file; name a directory"):
+        run(ENV, episodes=40, out=tmp_path / "file")
+    with pytest.raises(StorageError, match="could not be"):
+        run(ENV, episodes=40, out=tmp_path / "file" / "run")
+
+
+def test_a_pilot_that_is_interrupted_leaves_nothing(tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(resolve, "pilot_step_size", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train(ENV, episodes=40, out=tmp_path / "deep" / "run")
+    assert not list(tmp_path.iterdir())
+
+
+FINE = {
+    "risk_aversion": {},
+    "policy_step_size": {},
+    "dual_step_size": {},
+    "prox_strength": {"policy_prox": "l1"},
+}
+OUTSIDE = [(field, value, more) for field, more in FINE.items() for value in (1e39, 1e-45)]
+
+
+@pytest.mark.parametrize(("field", "value", "more"), [*OUTSIDE, ("level", 1e-45, {"objective": "cvar"})])
+def test_what_single_precision_does_not_hold_is_refused(field, value, more):
+    with jax.enable_x64(False), pytest.raises(InputError, match="outside the range of float32") as caught:
+        learn(**more, **{field: value})
+    assert (caught.value.field, caught.value.value) == (field, value)
+
+
+def test_an_evaluation_refuses_an_objective_that_single_precision_does_not_hold():
+    with jax.enable_x64(False), pytest.raises(InputError, match=r"risk_aversion = 1e\+39: is outside"):
+        evaluate(ENV, make_policy("linear", ENV), MeanVariance(1e39), episodes=10)
+
+
+def test_numbers_of_numpy_are_numbers(plain):
+    how = {"episodes": np.int64(40), "batch_size": np.int32(4), "seed": np.uint8(0), "fresh_batch": np.False_}
+    found = learn(**how, risk_aversion=np.float32(1.0), dual=jnp.asarray(0.5))
+    np.testing.assert_array_equal(weights(found), weights(learn(dual=0.5)))
+    kinds = {type(value) for value in vars(Settings(**how, output=np.str_("last"))).values()}
+    assert kinds == {int, float, bool, str, type(None)}
+    assert (
+        evaluate("option", make_policy("linear", ENV), episodes=np.int64(10), seed=np.int64(1)).episodes == 10
+    )
+
+
+def test_an_environment_may_be_named_for_its_evaluation_too():
+    policy = make_policy("linear", make("option"))
+    assert evaluate("option", policy, episodes=100) == evaluate(make("option"), policy, episodes=100)
+    table, seen = make_policy("tabular", make("option", observe="index")), make("option", observe="index")
+    assert evaluate("option", table, episodes=100) == evaluate(seen, table, episodes=100)
+    with pytest.raises(InputError, match="did you mean 'option'"):
+        evaluate("optoin", policy)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "fresh", "offset"),
+    [("mvp", False, 40), ("mvp", True, 20), ("sga", True, 20), ("pg", False, 40)],
+)
+def test_the_decay_sets_in_after_a_tenth_of_all_iterations(algorithm, fresh, offset):
+    steps = {} if algorithm == "pg" else {"dual_step_size": 0.1}
+    how = {"schedule": "robbins-monro", "episodes": 800, "batch_size": 2, "fresh_batch": fresh, **steps}
+    [problem] = problems(ENV, algorithm, **how)
+    assert problem.iterations == 10 * offset
+    assert {block.step_size.offset for block in problem.solver.blocks} == {offset}
 
 
 def test_a_solver_object_brings_its_own_settings():

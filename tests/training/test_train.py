@@ -1,12 +1,39 @@
 """What training learns: known values on the three domains. Settings that the evidence in the tests is for."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Discrete
 
-from fenchel import sweep, train
+from fenchel import make, sweep, train
+from fenchel.envs import AbstractUniformEnvironment, ObserveReturn, TimeStep
 from fenchel.objectives import MeanVariance
 
 EVALUATED = 100_000
+
+
+class Topping(AbstractUniformEnvironment):
+    """A coin pays 0 or 1; then action 1 adds 1, and action 0 adds nothing. Only the step is observed."""
+
+    noise_size = 1
+    horizon: int = 2
+    discount: float = 1.0
+
+    @property
+    def observation_space(self):
+        return Box(0, 2, (1,), dtype=np.float64)
+
+    @property
+    def action_space(self):
+        return Discrete(2)
+
+    def reset(self, noise):
+        return jnp.zeros((), jnp.int32), jnp.zeros(1)
+
+    def step(self, noise, state, action):
+        paid = jnp.where(state == 0, noise[0] < 0.5, action == 1).astype(float)
+        after = state + 1
+        return after, TimeStep(after[None].astype(float), paid, after >= 2, jnp.zeros((), bool))
 
 
 def test_pg_on_the_option_holds_it():
@@ -71,6 +98,34 @@ def test_mvp_learns_to_accept_at_once_however_heavy_the_tails(settings):
         assert found.mean == pytest.approx(-1.25, rel=0.01)
         assert found.std < 0.02
         assert result.dual == pytest.approx(-1.25 + 1 / 2, abs=0.01)
+
+
+def value_and_error(result, risk_aversion):
+    """J_λ of fresh episodes, and its standard error."""
+    returns = result.returns(EVALUATED)
+    influence = returns - risk_aversion * (returns - returns.mean()) ** 2
+    return influence.mean(), influence.std() / len(returns) ** 0.5
+
+
+def test_who_sees_the_return_so_far_does_better():
+    """At λ = 3 adding to a 0 alone is worth 1, surely; blindly the best is to add always, worth 1.5 − 3/4."""
+    how = {"objective": "mean-variance", "risk_aversion": 3.0, "episodes": 64_000, "batch_size": 64}
+    how |= {"control_variate": "batch", "optimizer": "adam", "policy_step_size": 0.05}
+    blind, seeing = (
+        value_and_error(train(env, "mvp", **how), 3.0) for env in (Topping(), ObserveReturn(Topping()))
+    )
+    assert blind[0] == pytest.approx(0.75, abs=0.03)
+    assert blind[0] < 0.75 + 4 * blind[1]
+    assert seeing[0] - blind[0] > 0.15 + 4 * np.hypot(seeing[1], blind[1])
+    assert seeing[0] < 1 + 1e-9
+
+
+def test_seeing_the_return_so_far_costs_little_where_it_says_nothing():
+    """The option pays once, at its end; at λ = 1 executing at once is worth 0.14, and the optimum 0.242."""
+    table = sweep(make("option", observe="return"), seed=range(2), episodes=100_000)
+    for result in table.rows:
+        value, error = value_and_error(result, 1.0)
+        assert value - 4 * error > 0.2
 
 
 def test_pg_on_the_portfolio_invests_and_mvp_reduces_the_variance():

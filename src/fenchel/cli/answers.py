@@ -7,6 +7,7 @@ import numpy as np
 
 from fenchel.cli.describe import name_in
 from fenchel.cli.output import table
+from fenchel.envs import Portfolio
 from fenchel.exact import (
     ClassOptimum,
     Constrained,
@@ -16,6 +17,7 @@ from fenchel.exact import (
     best,
     constrained,
     frontier,
+    portfolio_optimum,
 )
 from fenchel.objectives import OBJECTIVES, AbstractObjective, MeanVariance
 
@@ -83,6 +85,21 @@ def best_within(problem: FiniteProblem, variance_at_most: float) -> Answer:
         **{"vertices": len(hull), "states": problem.size},
     }
     return Answer(record, lambda title: plot_frontier(hull, bounded=found, title=title))
+
+
+def best_schedule(env: Portfolio, risk_aversion: float) -> Answer:
+    """The best policy of step and rate that is never short of cash, and a bound on all policies."""
+    from fenchel.report import plot_schedule
+
+    found = portfolio_optimum(env, risk_aversion)
+    record = {
+        **{"objective": "mean-variance", "risk_aversion": risk_aversion, "level": None},
+        **{"value": found.value, "mean": found.mean, "std": found.std},
+        **{"upper": found.upper, "lower": found.lower, "gap": found.gap, "dual": found.dual},
+        **{"vertices": None, "states": None, "restarts": found.restarts},
+        "schedule": "best found of the policies of step and rate that are never short of cash",
+    }
+    return Answer(record, lambda title: plot_schedule(found.policy, title=title))
 
 
 def in_class(found: ClassOptimum, name: str) -> dict[str, Any]:

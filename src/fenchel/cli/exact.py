@@ -23,7 +23,7 @@ from fenchel.settings import OBJECTIVE_FIELDS
 
 if TYPE_CHECKING:
     from fenchel.cli.answers import Answer
-    from fenchel.envs import AbstractEnvironment
+    from fenchel.envs import AbstractEnvironment, Portfolio
     from fenchel.objectives import AbstractObjective
 
 
@@ -76,6 +76,9 @@ class ExactOptions:
         if self.figure is not None:
             require_figure(self.figure)
 
+
+LONGEST_PORTFOLIO = 8
+"""Steps up to which the portfolio is enumerated; beyond, what is found is the best policy of step and rate."""
 
 COMMAND = Command(
     "exact",
@@ -137,9 +140,12 @@ def _objective(options: ExactOptions) -> "AbstractObjective":
 
 def _ask(env: "AbstractEnvironment", options: ExactOptions, objective: "AbstractObjective") -> "Answer":
     from fenchel.cli import answers
+    from fenchel.envs import Portfolio
     from fenchel.exact import enumerate_environment
     from fenchel.objectives import MeanVariance
 
+    if isinstance(env, Portfolio) and env.horizon > LONGEST_PORTFOLIO:
+        return answers.best_schedule(env, _portfolio_aversion(env, options, objective))
     problem = enumerate_environment(env, most_states=options.most_states)
     if options.variance_at_most is not None:
         return answers.best_within(problem, options.variance_at_most)
@@ -147,6 +153,21 @@ def _ask(env: "AbstractEnvironment", options: ExactOptions, objective: "Abstract
         assert isinstance(objective, MeanVariance)
         return answers.all_extreme(problem, objective)
     return answers.best_of_all(problem, objective)
+
+
+def _portfolio_aversion(env: "Portfolio", options: ExactOptions, objective: "AbstractObjective") -> float:
+    """λ, where nothing is asked that only a finite problem can answer."""
+    from fenchel.objectives import MeanVariance
+
+    remedy = (
+        f"needs a finite problem, and the portfolio has too many states: --env.horizon {LONGEST_PORTFOLIO}"
+    )
+    for name in ("frontier", "variance_at_most", "policy"):
+        value = getattr(options, name)
+        require(value in (None, False), name, value, f"{remedy} or less, or leave it out")
+    mean_variance = isinstance(objective, MeanVariance)
+    require(mean_variance, "objective", options.objective, f"{remedy} or less, or mean-variance")
+    return float(getattr(objective, "risk_aversion", 1.0))
 
 
 def _in_class(

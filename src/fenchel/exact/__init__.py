@@ -7,6 +7,12 @@ from fenchel.exact.hull import Frontier, frontier
 from fenchel.exact.law import ReturnLaw
 from fenchel.exact.optimum import Optimum
 from fenchel.exact.policy import FinitePolicy, Mixture
+from fenchel.exact.portfolio import (
+    PortfolioOptimum,
+    portfolio_gradient,
+    portfolio_moments,
+    portfolio_optimum,
+)
 from fenchel.exact.problem import FiniteProblem, Layer
 from fenchel.exact.search import best
 from fenchel.exact.simulator import enumerate_environment
@@ -22,6 +28,7 @@ __all__ = [
     "Layer",
     "Mixture",
     "Optimum",
+    "PortfolioOptimum",
     "ReturnLaw",
     "Split",
     "best",
@@ -32,5 +39,8 @@ __all__ = [
     "frontier",
     "gradient",
     "played",
+    "portfolio_gradient",
+    "portfolio_moments",
+    "portfolio_optimum",
     "split",
 ]

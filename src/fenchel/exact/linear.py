@@ -55,7 +55,7 @@ def moments(env: Portfolio, chances: Float[Array, "horizon 2"]) -> Moments:
 
     E[z zᵀ; rate] is carried forward. Cash that is lacking is borrowed at the liquid rate; where `shortages`
     finds none, none is. Both moments are linear in each row of `chances`, whatever the others are, so that
-    `jax.grad` gives exactly what another row is worth.
+    `jax.grad` (in 64-bit mode) gives exactly what another row is worth.
 
     Arguments:
         env: a portfolio whose return is linear in its final wealth.

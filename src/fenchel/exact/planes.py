@@ -19,7 +19,7 @@ class Move(NamedTuple):
 
 
 class Game(NamedTuple):
-    """The relaxed portfolio: its moves by rate, the rate that each outcome leads to, the rest of `LinearModel`."""
+    """The relaxed portfolio: its moves by rate, the rates outcomes lead to, and what `LinearModel` has."""
 
     move: Move
     leads: Int[Array, "2 n"]

@@ -1,12 +1,14 @@
 """The portfolio: exact moments of policies of step and rate, the best of those, and a bound on all."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from fenchel.envs.observe import AbstractObserver, ObserveIndex
 from fenchel.envs.portfolio import Portfolio
@@ -115,12 +117,13 @@ def portfolio_moments(env: Any, policy: AbstractPolicy, *, exact: bool = True) -
         policy: any policy over finitely many actions that takes the observations of `ObserveIndex(env)`.
         exact: refuse a policy that can be short of cash. If False, what it lacks is borrowed at the liquid
             rate, which makes the moments approximate. Under `jax.grad` its numbers are not known yet, so
-            nothing is refused: check once outside.
+            nothing is refused: check once outside. `jax.grad` needs 64-bit mode; `portfolio_gradient` turns
+            it on.
 
     >>> from fenchel import make, make_policy
     >>> env = make("portfolio", observe="index", invest_base="cash")
     >>> round(float(portfolio_moments(env, make_policy("tabular", env)).mean), 3)
-    6.195
+    4.487
     """
     env = inner_portfolio(env)
     with jax.enable_x64(True):
@@ -128,6 +131,31 @@ def portfolio_moments(env: Any, policy: AbstractPolicy, *, exact: bool = True) -
         if exact and not isinstance(chances, jax.core.Tracer):
             require_cash(env, np.asarray(chances))
         return moments(env, chances)
+
+
+def portfolio_gradient(
+    env: Any, policy: AbstractPolicy, worth: Callable[[Moments], jax.Array], *, exact: bool = True
+) -> PyTree:
+    """The exact gradient, shaped like the policy, of any function of the two moments, such as J − λ Var.
+
+    Arguments:
+        env: a `Portfolio`, or one behind an observer.
+        policy: as for `portfolio_moments`.
+        worth: what to differentiate.
+        exact: as for `portfolio_moments`.
+
+    >>> from fenchel import make, make_policy
+    >>> env = make("portfolio", observe="index", invest_base="cash", horizon=6)
+    >>> slopes = portfolio_gradient(env, make_policy("tabular", env), lambda m: m.mean - 0.1 * m.variance)
+    >>> slopes.table.shape
+    (12, 1)
+    """
+    env = inner_portfolio(env)
+    with jax.enable_x64(True):
+        if exact:
+            require_cash(env, np.asarray(chances_of(env, policy)))
+        parameters, rest = eqx.partition(in_double(policy), eqx.is_inexact_array)
+        return jax.grad(lambda p: worth(moments(env, chances_of(env, eqx.combine(p, rest)))))(parameters)
 
 
 def chances_of(env: Portfolio, policy: AbstractPolicy) -> Float[jax.Array, "horizon 2"]:

@@ -1,5 +1,6 @@
 """Environments as finite problems: every outcome of chance is tried in every state that can be reached."""
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -79,7 +80,8 @@ class _Simulator:
         count, outcomes = len(nodes.so_far), len(self.world.probability)
         states = jax.tree.map(lambda x: _padded(x, _room(count)), nodes.content[0])
         found = _step_all(self.env, states, jnp.arange(self.actions), self.world.noise)
-        after, seen = jax.tree.map(lambda x: np.asarray(x)[:count].reshape(-1, *x.shape[3:]), found)
+        branches = count * self.actions * outcomes
+        after, seen = jax.tree.map(lambda x: np.asarray(x)[:count].reshape(branches, *x.shape[3:]), found)
         earned = self.env.discount**step * np.asarray(seen.reward, np.float64)
         so_far = np.repeat(nodes.so_far, self.actions * outcomes) + earned
         return Fan(
@@ -91,7 +93,9 @@ class _Simulator:
 
     def keys(self, nodes: Nodes) -> list[Array]:
         """The numbers of the state that vary."""
-        leaves = [np.reshape(leaf, (len(nodes.so_far), -1)) for leaf in jax.tree.leaves(nodes.content[0])]
+        leaves = [
+            leaf.reshape(len(leaf), math.prod(leaf.shape[1:])) for leaf in jax.tree.leaves(nodes.content[0])
+        ]
         return [column for leaf in leaves for column in leaf.T if np.any(column != column[:1])]
 
     def about(self, nodes: Nodes, step: int) -> dict[str, Any]:

@@ -2,6 +2,6 @@
 
 from fenchel.report.figures import plot_training
 from fenchel.report.frontier import plot_frontier
-from fenchel.report.region import plot_policy
+from fenchel.report.region import plot_policy, plot_schedule
 
-__all__ = ["plot_frontier", "plot_policy", "plot_training"]
+__all__ = ["plot_frontier", "plot_policy", "plot_schedule", "plot_training"]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fenchel.exact import FinitePolicy, FiniteProblem
+from fenchel.policies import DirectTabular
 from fenchel.report.figures import INK, MEAN, SPREAD, open_axes, pyplot
 
 if TYPE_CHECKING:
@@ -113,3 +114,29 @@ def _draw_law(axes: "Axes", policy: FinitePolicy) -> None:
     axes.axvspan(*span, color=SPREAD, alpha=0.12, label=f"± std {law.std:.4g}")
     axes.set(xlabel="return of an episode", ylabel="probability", title="Its return, exact")
     axes.legend(frameon=False, ncols=2, loc="upper left")
+
+
+def plot_schedule(policy: DirectTabular, *, title: str | None = None) -> "Figure":
+    """When a portfolio policy of step and rate invests, at either rate.
+
+    Arguments:
+        policy: a table whose rows are 2 · step + (rate is high).
+        title: above the panel.
+    """
+    figure: Figure
+    figure, axes = pyplot().subplots(figsize=(10, 2.6), layout="constrained")
+    invest = np.asarray(policy.table)[:, 1].reshape(-1, 2)
+    steps = np.arange(len(invest))
+    for rate, name in enumerate(("low", "high")):
+        colours = invest[:, rate, None] * _colours(2)[1] + (1 - invest[:, rate, None]) * _colours(2)[0]
+        axes.scatter(steps, np.full(len(steps), rate), s=60, c=colours, linewidths=0)
+        axes.text(-1.2, rate, f"rate {name}", ha="right", va="center", color=INK)
+    for name, colour in zip(("keep the cash", "invest"), _colours(2), strict=True):
+        axes.scatter([], [], s=30, color=colour[None], label=name)
+    axes.set(xlabel="step", ylim=(-0.6, 2.1), yticks=[])
+    axes.legend(frameon=False, ncols=2, loc="upper right")
+    axes.spines["left"].set_visible(False)
+    if title is not None:
+        figure.suptitle(title, color=INK)
+    open_axes(axes)
+    return figure

@@ -85,6 +85,7 @@ class Draft:
 
     problem: Problem
     algorithm: AlgorithmLike
+    policy: PolicyLike
     settings: Settings
 
     @property
@@ -96,7 +97,7 @@ class Draft:
         """The problem, with a measured step size where none was given."""
         if not self.needs_pilot:
             return self.problem
-        step = _pilot(pilots, self.problem, self.settings)
+        step = _pilot(self, pilots)
         solved = replace(self.problem, solver=_solver(self.algorithm, self.settings, step))
         _require_drawable(solved, self.settings)
         return solved
@@ -126,7 +127,7 @@ def draft(
     iterations = _iterations(settings, solver)
     dual = float(goal.best_dual(jnp.zeros(1))) if settings.dual is None else float(settings.dual)
     problem = Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
-    made = Draft(problem, algorithm, settings)
+    made = Draft(problem, algorithm, policy, settings)
     if not made.needs_pilot:
         _require_drawable(problem, settings)
     return made
@@ -283,13 +284,19 @@ def _selection(settings: Settings, env: AbstractEnvironment) -> AbstractSelectio
     return UniformIterate() if settings.output == "uniform" else LastIterate()
 
 
-def _pilot(known: PilotSteps, problem: Problem, settings: Settings) -> float:
+def _pilot(draft: Draft, known: PilotSteps) -> float:
     """The pilot's step size; it does not depend on the seed, so that seeds stay comparable."""
+    problem, settings = draft.problem, draft.settings
     if settings.optimizer == "adam":
         return ADAM_STEP
-    objective = problem.objective
+    objective, estimator = problem.objective, problem.estimator
     numbers = {field: getattr(objective, field) for field in objective_fields(type(objective))}
     name = ", ".join(f"{field} {value}" for field, value in numbers.items())
     name = f"{name}, batch_size {settings.batch_size}"
-    what = pilot_key(), problem.policy, objective, problem.estimator
-    return known.get(name, lambda: pilot_step_size(*what))
+
+    def measure() -> float:
+        named = isinstance(draft.policy, str)
+        policy = _policy(draft.policy, estimator.env, 0) if named else problem.policy
+        return pilot_step_size(pilot_key(), policy, objective, estimator)
+
+    return known.get(name, measure)

@@ -107,7 +107,8 @@ def sweep(
     course = Course(out, resume, callbacks, progress, checkpoint_seconds, records)
     grid = _grid(changes)
     base = (settings or Settings()).changed({k: v for k, v in changes.items() if k not in grid[0]})
-    drafts = [draft(env, algorithm, policy, objective, base.changed(row)) for row in grid]
+    changed = [base.changed(row) for row in grid]
+    drafts = [draft(env, algorithm, policy, objective, one) for one in changed]
     loop, rows = course.run(drafts, lambda problems: {"base": problems[0].config(), "grid": grid})
     result = SweepResult(
         settings=grid,

@@ -102,8 +102,7 @@ def variance(law):
 def lower_hull(points):
     """Corners of the lower boundary by rising mean (Andrew's monotone chain); rounding is rounded away."""
     lowest = {}
-    for x, y in points:
-        x, y = round(x, 12), round(y, 12)
+    for x, y in np.round(points, 12).tolist():
         lowest[x] = min(y, lowest.get(x, y))
     kept = []
     for point in sorted(lowest.items()):
@@ -147,7 +146,7 @@ def entropic(law, risk_aversion):
 
 @st.composite
 def tiny_problems(draw, most_policies=MOST_POLICIES):
-    """Problems that are the same in all steps or not, with rewards that often add up to the same, or never."""
+    """Problems, the same in all steps or not, with rewards that often add up to the same, or never."""
     states, actions = draw(st.sampled_from([2, 2, 3, 3, 1])), draw(st.sampled_from([2, 2, 3]))
     horizon, varies = draw(st.sampled_from([3, 3, 3, 2, 1])), draw(st.booleans())
     unit = draw(st.sampled_from([0.5, 0.001]))

@@ -38,7 +38,7 @@ def _reach(tiny):
 
 
 def _table(step, live, before, after, varies):
-    """Rows of states that never decide are made up: a list of steps needs them, one for all steps does not."""
+    """Rows of states that never decide are made up: a list of steps needs them, one for all does not."""
     actions = len(step.chances[0])
     chances = np.array(step.chances)[before][:, :, after]
     for row, state in enumerate(before):

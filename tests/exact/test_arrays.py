@@ -94,7 +94,9 @@ def test_every_form_of_the_option_is_the_enumerated_one(form):
         chances, rewards, start, terminal=terminal, terminal_reward=bonus, discount=discount, **how
     )
     expected = enumerate_environment(AmericanOption(**OPTION))
-    assert [layer.size for layer in problem.layers] == [layer.size for layer in expected.layers] == [1, 2, 3, 4]
+    assert (
+        [layer.size for layer in problem.layers] == [layer.size for layer in expected.layers] == [1, 2, 3, 4]
+    )
     np.testing.assert_allclose(problem.returns, expected.returns, rtol=1e-12)
     one, other = frontier(problem), frontier(expected)
     np.testing.assert_allclose(one.mean, other.mean, rtol=1e-12)
@@ -126,7 +128,9 @@ def offers(**changes):
 
 def test_offers_are_worth_what_they_are():
     """With two more offers to come a low one is refused; with one more, half of (1 + 3) is as good as 1."""
-    assert best(offers(), Expectation()).value == pytest.approx(0.5 * 3 + 0.5 * (0.5 * 3 + 0.5 * 1), rel=1e-12)
+    assert best(offers(), Expectation()).value == pytest.approx(
+        0.5 * 3 + 0.5 * (0.5 * 3 + 0.5 * 1), rel=1e-12
+    )
     assert best(offers(discount=0.5), Expectation()).value == pytest.approx(1, rel=1e-12)
     assert best(offers(terminal_reward=[0.0, 7.0, 0.0]), Expectation()).value > 3
 
@@ -163,7 +167,7 @@ def test_tables_of_steps_may_have_other_numbers_of_actions_or_are_refused():
     try:
         problem = finite_problem([first, second], [np.zeros((1, 1)), np.array([[0.0, 1.0], [2.0, 0.0]])], 0)
     except InputError as error:
-        assert error.field.startswith("transition")  # noqa: PT017
+        assert error.field.startswith("transition")
     else:
         assert frontier(problem).best(1e-3).mean == pytest.approx(1.5, rel=1e-12)
 
@@ -219,7 +223,11 @@ BAD = {
     "a matrix": ({"transition": np.eye(3)}, "transition", "actions"),
     "other states": ({"transition": np.full((3, 2, 2), 0.5), "terminal": None}, "transition", "same states"),
     "no actions": ({"transition": np.zeros((3, 0, 3))}, "transition", "actions"),
-    "rows that do not fit": ({"transition": csr_array(np.full((5, 3), 1 / 3))}, "transition", "multiple of 3"),
+    "rows that do not fit": (
+        {"transition": csr_array(np.full((5, 3), 1 / 3))},
+        "transition",
+        "multiple of 3",
+    ),
     "rows of other length": (
         {"transition": [[[0.5, 0.5, 0], [1.0]], [[0, 0, 1.0], [1.0]], [[1.0], [1.0]]]},
         "transition",
@@ -266,7 +274,11 @@ BAD = {
     "an infinite reward": (changed("reward", (1, 1), np.inf), "reward", "finite"),
     "a reward that is none": (changed("reward", (0, 0), np.nan), "reward", "finite"),
     "rewards per step only": ({"reward": [OFFERS["reward"]] * 3}, "reward", "transition"),
-    "too few rewards": ({"transition": [OFFERS["transition"]] * 3, "reward": [OFFERS["reward"]]}, "reward", "3"),
+    "too few rewards": (
+        {"transition": [OFFERS["transition"]] * 3, "reward": [OFFERS["reward"]]},
+        "reward",
+        "3",
+    ),
     "start beyond": ({"start": 3}, "start", "below 3"),
     "start below": ({"start": -1}, "start", "below 3"),
     "start between": ({"start": 0.5}, "start", "number of a state"),

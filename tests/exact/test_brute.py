@@ -154,7 +154,7 @@ def _highest(laws, bound):
 
 
 def test_there_are_as_many_policies_as_counted_and_histories_matter_to_some_of_them():
-    """A coin, then a choice that need not depend on it: 2 policies of (state, reward so far), 4 of histories."""
+    """A coin, then a choice free of it: 2 policies of (state, reward so far), 4 of histories."""
     coin = brute.Step([[[0.5, 0.5]] * 2] * 2, np.zeros((2, 2, 2)).tolist(), [[0], [0]], [False] * 2, [0, 0])
     meet = coin._replace(chances=[[[1.0, 0.0]] * 2] * 2)
     earned = [[[0.0, 0.0], [1.0, 1.0]]] * 2

@@ -59,7 +59,7 @@ def test_the_law_is_that_of_all_trajectories(name, kind):
 
 def slopes_of_trajectories(here):
     """Objectives, duals (None is the best), and the gradients that enumeration finds."""
-    mean, _, mean_slope, variance_slope = here.moments()
+    _mean, _, mean_slope, variance_slope = here.moments()
     values, chances = trajectory_law(here)
     quantile = float(values[np.searchsorted(np.cumsum(chances), 0.3)])
     entropic = -np.log(chances @ np.exp(-values))
@@ -99,7 +99,9 @@ def test_exact_gradients_are_those_of_all_trajectories(name, kind):
 def test_gradients_in_one_call(name, kind, rows):
     here = case(name, kind)
     for objective, dual, exact in (slopes_of_trajectories(here)[row] for row in rows):
-        assert_gradient(gradient(problem_of(name, kind), here.policy, objective, dual), exact, repr(objective))
+        assert_gradient(
+            gradient(problem_of(name, kind), here.policy, objective, dual), exact, repr(objective)
+        )
 
 
 def policies():

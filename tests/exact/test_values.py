@@ -1,5 +1,6 @@
 """Known values: the table of the specification, and what the domains of the paper are."""
 
+import itertools
 from functools import cache
 
 import jax.numpy as jnp
@@ -151,11 +152,15 @@ def test_the_search_over_the_dual_finds_what_the_frontier_does(risk_aversion):
 
 def test_what_is_observed_changes_nothing():
     fields = {"horizon": 8, "discount": 0.97}
-    state, index, so_far = (frontier(make("option", observe=o, **fields)) for o in ("state", "index", "return"))
+    state, index, so_far = (
+        frontier(make("option", observe=o, **fields)) for o in ("state", "index", "return")
+    )
     for other in (index, so_far):
         np.testing.assert_allclose(other.mean, state.mean, rtol=1e-12)
         np.testing.assert_allclose(other.second, state.second, rtol=1e-12)
-    assert [layer.observations.shape[1:] for layer in (x.problem.layers[0] for x in (state, index, so_far))] == [
+    assert [
+        layer.observations.shape[1:] for layer in (x.problem.layers[0] for x in (state, index, so_far))
+    ] == [
         (2,),
         (),
         (4,),
@@ -190,6 +195,6 @@ def test_the_ranges_of_risk_aversion_are_those_of_the_optima(name, preset):
         optimum = found.best(inside)
         assert optimum.mean == pytest.approx(row["mean"], rel=1e-10)
         assert optimum.std == pytest.approx(row["std"], rel=1e-8, abs=1e-9)
-    for row, after in zip(rows[:-1], rows[1:], strict=True):
+    for row, after in itertools.pairwise(rows):
         worth = [r["mean"] - row["from"] * r["variance"] for r in (row, after)]
         assert worth[0] == pytest.approx(worth[1], rel=1e-10)

@@ -114,9 +114,8 @@ def tamar(
     variance_bound: float | Float[Array, ""] | None = None,
 ) -> TwoTimeScale:
     """Two time scales (Tamar et al. 2012): trackers of mean and variance on the faster (dual) step size."""
-    trackers = _schedule("dual_step_size", dual_step_size)
-    policy = _schedule("policy_step_size", policy_step_size)
-    return TwoTimeScale(trackers, policy, risk_aversion, variance_bound)
+    steps = _schedule("dual_step_size", dual_step_size), _schedule("policy_step_size", policy_step_size)
+    return TwoTimeScale(*steps, risk_aversion, variance_bound)
 
 
 class Recipe(NamedTuple):

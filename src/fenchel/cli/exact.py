@@ -78,7 +78,7 @@ class ExactOptions:
 
 
 LONGEST_PORTFOLIO = 8
-"""Steps up to which the portfolio is enumerated; beyond, what is found is the best policy of step and rate."""
+"""Steps up to which the portfolio is enumerated; beyond, the policies of step and rate are searched."""
 
 COMMAND = Command(
     "exact",

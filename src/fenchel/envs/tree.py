@@ -1,7 +1,6 @@
 """What the option and the stopping problem share: a price that moves by factors, and one chance to act."""
 
 from abc import abstractmethod
-from math import inf, log
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -12,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from fenchel.envs.base import AbstractUniformEnvironment, Outcomes, TimeStep, coins
 from fenchel.envs.parameters import require_plain_numbers
+from fenchel.envs.prices import require_prices_held
 from fenchel.envs.spaces import float_box
 from fenchel.errors import (
     InputError,
@@ -72,20 +72,7 @@ class AbstractPriceTree(AbstractUniformEnvironment):
         require(self.down < self.up, "up, down", (self.up, self.down), "a rise must be above a fall")
         below = self.start_spread < self.start
         require(below, "start_spread", self.start_spread, f"must be below start = {self.start}")
-        self._require_range()
-
-    def _require_range(self) -> None:
-        """Raise where prices could leave the range of single precision, whatever is computed in here."""
-        least, most = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
-        why = f"leads to prices outside the range of a float32, {least:.2g} to {most:.2g}"
-        low, high = self.start - self.start_spread, self.start + self.start_spread
-        require(least <= low and high <= most, "start", self.start, f"{why}; choose another unit")
-        rises = _steps(high, max(1.0, self.up), most)
-        falls = _steps(low, min(1.0, self.down), least)
-        require(rises >= 1, "up", self.up, f"{why}, in one step; choose a lower one")
-        require(falls >= 1, "down", self.down, f"{why}, in one step; choose a higher one")
-        longest = min(rises, falls)
-        require(self.horizon <= longest, "horizon", self.horizon, f"{why}; choose at most {longest:.0f}")
+        require_prices_held(self.start, self.start_spread, self.up, self.down, self.horizon)
 
     @property
     def action_space(self) -> Discrete:
@@ -149,11 +136,6 @@ class AbstractPriceTree(AbstractUniformEnvironment):
         rises: Bool[Array, ""] = noise < self.up_probability
         price = state.price * jnp.where(rises, self.up, self.down)
         return TreeState(price, state.step + 1, state.ups + rises.astype(jnp.int32))
-
-
-def _steps(price: float, factor: float, limit: float) -> float:
-    """How many times a price can be multiplied by a factor before it is past a limit."""
-    return log(limit / price) / log(factor) // 1 if factor != 1 else inf
 
 
 def _observe(state: TreeState) -> Float[Array, "2"]:

@@ -3,7 +3,8 @@
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.categorical import AbstractCategorical, AbstractDiscrete
 from fenchel.policies.checks import HasSpaces, check_policy
-from fenchel.policies.features import AbstractFeatures, Beside, Bias, OneHot, Raw, Scaled
+from fenchel.policies.combined import Beside, Bias
+from fenchel.policies.features import AbstractFeatures, OneHot, Raw, Scaled
 from fenchel.policies.gaussian import AbstractGaussian, LinearGaussian, MLPGaussian
 from fenchel.policies.grids import FEATURES, make_features
 from fenchel.policies.linear import LinearSoftmax

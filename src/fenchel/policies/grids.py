@@ -9,7 +9,8 @@ import numpy as np
 
 from fenchel.errors import InputError, require, require_choice, require_count
 from fenchel.policies.checks import HasSpaces, require_space
-from fenchel.policies.features import AbstractFeatures, Beside, OneHot, Raw, Scaled
+from fenchel.policies.combined import Beside
+from fenchel.policies.features import AbstractFeatures, OneHot, Raw, Scaled
 from fenchel.policies.rbf import RBF, tamar2014
 
 MOST_GRID_DIMENSIONS = 4

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, Key
 from fenchel.errors import InputError, require, require_choice, require_positive
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.checks import HasSpaces, check_policy, require_space
-from fenchel.policies.features import AbstractFeatures, Bias
+from fenchel.policies.combined import Bias
+from fenchel.policies.features import AbstractFeatures
 from fenchel.policies.gaussian import LinearGaussian, MLPGaussian
 from fenchel.policies.grids import make_features
 from fenchel.policies.linear import LinearSoftmax

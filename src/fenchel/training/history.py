@@ -33,6 +33,11 @@ class History:
         columns = {field: np.asarray([row[field] for row in self.rows]) for field in FIELDS}
         return {**columns, "episodes": columns["iteration"] * self.per_iteration}
 
+    def lines(self) -> list[dict[str, Any]]:
+        """The same as JSON, a line per record."""
+        metrics = self.metrics()
+        return [{name: column[i].tolist() for name, column in metrics.items()} for i in range(len(self.rows))]
+
     def restore(self, metrics: Arrays) -> None:
         """Put back what `metrics` gave."""
         count = len(metrics["iteration"])

@@ -13,6 +13,7 @@ from fenchel.training.history import History, latest
 from fenchel.training.parts import Parts
 from fenchel.training.problem import Problem
 from fenchel.training.rundir import RunDirectory
+from fenchel.training.storage import within
 
 CHUNK_SECONDS = 0.3
 """How long a chunk should take: short for a lively bar, long against the cost of a call."""
@@ -118,13 +119,13 @@ class Loop:
             return
         arrays, meta = found
         self.iteration, self.seconds = int(meta["iteration"]), float(meta.get("seconds", 0.0))
-        self.parts.restore(_within("learner.", arrays))
-        self.history.restore(_within("metrics.", arrays))
+        self.parts.restore(within("learner.", arrays))
+        self.history.restore(within("metrics.", arrays))
 
     def _record(self) -> None:
         self.history.add(self.iteration, self.parts)
         if self.store is not None:
-            self.store.write_metrics(_lines(self.history.metrics()))
+            self.store.write_metrics(self.history.lines())
 
     def _snapshot(self, pace: float) -> Snapshot:
         now = latest(self.parts)
@@ -148,12 +149,3 @@ def _next_size(size: int, done: int, seconds: float) -> int:
     """Iterations of the next chunk: towards `CHUNK_SECONDS`, at most four times as many as before."""
     wanted = done * CHUNK_SECONDS / max(seconds, 1e-6)
     return max(1, min(int(wanted), 4 * max(size, done)))
-
-
-def _within(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def _lines(metrics: dict[str, np.ndarray[Any, Any]]) -> list[dict[str, Any]]:
-    count = len(metrics["iteration"])
-    return [{name: column[i].tolist() for name, column in metrics.items()} for i in range(count)]

@@ -90,3 +90,8 @@ class Checkpoints:
         for iteration in paths.keys() - set(kept):
             with storage_errors(paths[iteration], "removed"):
                 paths[iteration].unlink(missing_ok=True)
+
+
+def within(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose name begins so, by the rest of it."""
+    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}

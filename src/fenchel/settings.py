@@ -43,6 +43,8 @@ class Settings:
     """Baseline of the score function: none, batch (leave-one-out mean) or step (per-time-step mean)."""
     policy_step_size: float | None = None
     """β of the policy; by default measured on a small pilot batch."""
+    policy_step_factor: float = 1.0
+    """Multiplies the policy's step size, given or measured: a grid of it is one around what was measured."""
     dual_step_size: float | None = None
     """β of the dual (for tamar, of the trackers); by default the algorithm's own (see `fenchel list`)."""
     schedule: str = "constant"
@@ -93,7 +95,7 @@ class Settings:
         require_switch("fresh_batch", self.fresh_batch)
 
     def _check_numbers(self) -> None:
-        for field in ("risk_aversion", "prox_strength", "smoothness"):
+        for field in ("risk_aversion", "policy_step_factor", "prox_strength", "smoothness"):
             require_positive(field, getattr(self, field))
         for field in ("policy_step_size", "dual_step_size", "variance_bound"):
             _if_given(require_nonnegative, field, getattr(self, field))

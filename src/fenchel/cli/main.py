@@ -19,6 +19,7 @@ COMMANDS = {
     "train": "learn a policy",
     "evaluate": "play fresh episodes with the policy of a run",
     "exact": "the certified optimum and frontier of an environment",
+    "paper": "rerun the paper's experiments and theory, and say what holds",
     "list": "show environments, algorithms, objectives, policies and settings",
 }
 

@@ -48,7 +48,15 @@ TOO_FEW = "are fewer than one iteration samples"
 MOST_ITERATIONS = 2**31 - 1
 """Iterations are counted in 32 bits."""
 
-_STEPS = ("policy_step_size", "dual_step_size", "schedule", "offset", "optimizer", "policy_prox")
+_STEPS = (
+    "policy_step_size",
+    "policy_step_factor",
+    "dual_step_size",
+    "schedule",
+    "offset",
+    "optimizer",
+    "policy_prox",
+)
 _SOLVER_ONLY = (*_STEPS, "dual_min", "dual_max", "order", "fresh_batch", "variance_bound")
 
 EnvironmentLike = str | AbstractEnvironment
@@ -218,7 +226,8 @@ def _solver(algorithm: AlgorithmLike, settings: Settings, step: float | None) ->
     iterations = _iterations(settings, build(**options))
     if settings.dual_step_size is not None:
         options["dual_step_size"] = _schedule(settings.dual_step_size, settings, iterations)
-    return build(_schedule(STEP if step is None else step, settings, iterations), **options)
+    scaled = settings.policy_step_factor * (STEP if step is None else step)
+    return build(_schedule(scaled, settings, iterations), **options)
 
 
 def _options(algorithm: str, settings: Settings) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class Constrained:
         variance_at_most: ζ.
         mixture: the best policy: one of two deterministic ones, drawn before the first step.
         upper: mean that no policy within the bound exceeds.
-        deterministic: the best deterministic policy found.
-        deterministic_upper: mean that no deterministic policy within the bound exceeds.
+        deterministic: the best deterministic policy found that goes by step, state and reward so far.
+        deterministic_upper: mean that no such policy within the bound exceeds.
     """
 
     variance_at_most: float

@@ -2,7 +2,8 @@
 
 No dynamic programme finds it: the variance couples all states. But with some actions ruled out the best
 randomised policy is still quick to find, and it is a mixture of two deterministic ones that differ in few
-states. Its mean is a bound; either action in such a state gives a problem of its own.
+states. Its mean is a bound; either action in such a state gives a problem of its own. Policies that remember
+how they came to a state and reward so far are left out: they can use what they remember as a coin.
 """
 
 import heapq

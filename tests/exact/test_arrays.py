@@ -162,14 +162,17 @@ def test_an_action_that_is_not_allowed_is_never_taken():
         assert constrained(problem, 0.5).deterministic.law.mean == pytest.approx(value, rel=1e-12)
 
 
-def test_tables_of_steps_may_have_other_numbers_of_actions_or_are_refused():
+def test_tables_of_steps_with_other_numbers_of_actions_are_refused():
     first, second = np.array([[[0.5, 0.5]]]), np.ones((2, 2, 1))
-    try:
-        problem = finite_problem([first, second], [np.zeros((1, 1)), np.array([[0.0, 1.0], [2.0, 0.0]])], 0)
-    except InputError as error:
-        assert error.field.startswith("transition")
-    else:
-        assert frontier(problem).best(1e-3).mean == pytest.approx(1.5, rel=1e-12)
+    with pytest.raises(InputError, match="must be 1 as in step 0") as caught:
+        finite_problem([first, second], [np.zeros((1, 1)), np.array([[0.0, 1.0], [2.0, 0.0]])], 0)
+    assert caught.value.field == "transition of step 1: actions"
+
+
+@pytest.mark.parametrize("problem", [3, None, AmericanOption])
+def test_what_is_no_problem_is_refused(problem):
+    with pytest.raises(InputError, match="the name of one"):
+        frontier(problem)
 
 
 def test_sparse_tables_are_left_as_they_are():
@@ -194,14 +197,34 @@ def test_the_unit_of_rewards_does_not_matter(unit):
     assert scaled.best(1 / unit).value / unit == pytest.approx(plain.best(1.0).value, rel=1e-9)
 
 
-@pytest.mark.parametrize("shift", [10.0, 1000.0])
+@pytest.mark.parametrize("shift", [10.0, 1000.0, 1e8])
 @pytest.mark.parametrize("risk_aversion", [1.0, 100.0])
 def test_a_sure_reward_shifts_the_optimum_and_spoils_no_certificate(shift, risk_aversion):
-    plain, shifted = (
-        frontier(offers(terminal_reward=np.full(3, sure))).best(risk_aversion) for sure in (0.0, shift)
-    )
-    assert shifted.value - shift == pytest.approx(plain.value, abs=1e-9 * shift)
-    assert shifted.gap <= 1e-9 * abs(shifted.value)
+    hulls = [frontier(offers(terminal_reward=np.full(3, sure))) for sure in (0.0, shift)]
+    plain, shifted = (hull.best(risk_aversion) for hull in hulls)
+    assert shifted.value - shift == pytest.approx(plain.value, abs=1e-12 * shift)
+    assert shifted.gap <= 1e-11 * abs(shifted.value)
+    assert len(hulls[0]) == len(hulls[1])
+    np.testing.assert_allclose(hulls[1].variance, hulls[0].variance, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_a_sure_reward_changes_nothing_about_a_bound_on_the_variance(shift):
+    plain, shifted = (constrained(offers(terminal_reward=np.full(3, sure)), 0.5) for sure in (0.0, shift))
+    assert shifted.value - shift == pytest.approx(plain.value, abs=1e-9)
+    assert shifted.mixture.weight == pytest.approx(plain.mixture.weight, abs=1e-6)
+    assert shifted.deterministic.law.mean - shift == pytest.approx(plain.deterministic.law.mean, abs=1e-9)
+    assert 0 <= shifted.gap <= 1e-12 * max(shift, 100)
+    assert 0 <= shifted.deterministic_gap <= 1e-9 * max(shift, 1)
+
+
+def test_rows_that_almost_sum_to_one_are_scaled():
+    """The certificate would take what is missing for returns of nothing."""
+    table = OFFERS["transition"] * (1 - 5e-10)
+    found = frontier(offers(transition=table, terminal_reward=np.full(3, 1e6))).best(1.0)
+    exact = frontier(offers(terminal_reward=np.full(3, 1e6))).best(1.0)
+    assert found.value == pytest.approx(exact.value, rel=1e-14)
+    assert found.gap <= 1e-12 * found.value
 
 
 LOOP = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]])

@@ -232,26 +232,26 @@ def test_the_optimum_is_what_it_says(optimum):
 
 
 def test_no_policy_exceeds_the_bound(optimum):
-    """Always, only at the high rate, and until wealth reaches a target."""
+    """Always; and until the wealth that is expected reaches a target, which comes close to the bound."""
     env = make("portfolio")
     index = make("portfolio", observe="index")
     always = evaluate(index, direct(schedule(*range(50))), MeanVariance(0.1), episodes=20_000)
     assert always.value < optimum.upper
-    returns = until_target(env, 13.0, 20_000)
+    returns = until_target(env, 15.5, 20_000)
     parts = [np.mean(part) - 0.1 * np.var(part) for part in np.split(returns, 20)]
     assert np.mean(parts) - 4 * np.std(parts) / 20**0.5 < optimum.upper
-    assert (
-        np.mean(parts) > optimum.value
-    )  # policies that see their wealth do better than those of step and rate
+    # the bound is close, and what policies of step and rate lose is that they do not see their wealth
+    assert np.mean(parts) > 0.93 * optimum.upper > 2 * optimum.value
 
 
 def until_target(env, target, count):
-    """Returns of the policy that invests while wealth is below a target."""
+    """Returns of the policy that invests while cash and what promises are worth are below a target."""
 
     def play(noise):
         def advance(carry, now):
             state, so_far = carry
-            after, seen = env.step(now, state, (jnp.sum(state.costs) + state.cash < target).astype(int))
+            expected = state.cash + (1 - env.default_probability) * jnp.sum(state.promises)
+            after, seen = env.step(now, state, (expected < target).astype(int))
             return (after, so_far + seen.reward), None
 
         state, _ = env.reset(noise[0])

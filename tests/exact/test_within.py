@@ -27,12 +27,12 @@ def of_class(kind):
     return class_optimum(env, make_policy(kind, env), GOAL, optimum=optimum(), **HOW)
 
 
-def test_tables_come_within_a_thousandth_of_the_certified_optimum():
+def test_tables_come_within_a_millionth_of_the_certified_optimum():
     found = of_class("tabular")
-    assert found.value == pytest.approx(0.241988, rel=1e-3)
+    assert found.value == pytest.approx(0.241988, abs=1e-6)
     assert found.value <= found.optimum.upper
     assert found.gap == found.optimum.upper - found.value
-    assert 0 <= found.gap <= 1e-3 * found.value
+    assert 0 <= found.gap <= 1e-6 * found.value
     assert len(found.values) == 6
     assert np.all(np.diff(found.values) >= 0)
     assert found.values[-1] == pytest.approx(found.value, rel=1e-12)
@@ -48,7 +48,7 @@ def test_the_policy_that_was_found_attains_the_value():
 def test_a_linear_class_is_below_tables():
     linear, tabular = of_class("linear"), of_class("tabular")
     assert linear.value < tabular.value - 1e-3
-    assert linear.value > 0.15
+    assert linear.value > 0.22
     assert linear.gap > 10 * tabular.gap
 
 
@@ -73,7 +73,7 @@ def test_both_scales_and_tables_of_probabilities_are_welcome():
     found = class_optimum(env, policy, FenchelMeanVariance(1.0), **HOW)
     assert isinstance(found.policy, Tabular)
     assert found.objective == GOAL
-    assert found.value == pytest.approx(best(env, GOAL).value, rel=1e-4)
+    assert found.value == pytest.approx(best(env, GOAL).value, rel=1e-8)
     assert found.gap >= 0
 
 
@@ -93,7 +93,7 @@ def test_what_an_untrained_policy_loses_adds_up():
     assert found.optimum == optimum().value
     assert found.optimum - found.class_loss - found.learning_loss == pytest.approx(found.value, rel=1e-12)
     assert found.within.value == pytest.approx(of_class("tabular").value, rel=1e-12)
-    assert 0 <= found.class_loss < 1e-3 * found.optimum
+    assert 0 <= found.class_loss < 1e-6 * found.optimum
     assert found.learning_loss > 0.1
 
 

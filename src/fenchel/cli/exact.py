@@ -15,6 +15,7 @@ from fenchel.cli.output import DONE, write_json, write_tables
 from fenchel.errors import (
     FenchelError,
     require,
+    require_choice,
     require_count,
     require_nonnegative,
     require_positive,
@@ -46,9 +47,9 @@ class ExactOptions:
     variance_at_most: float | None = None
     """The best mean under this bound on the variance, by a randomised and by a deterministic policy."""
     policy: str | None = None
-    """Also the best policy of this kind: tabular, linear or mlp; `default` is the one that training takes."""
+    """Also the best policy of this kind: tabular, direct, linear, mlp, or the default one of training."""
     observe: str | None = None
-    """What a policy of that kind sees: state, return or index; by default index for tabular, else state."""
+    """What a policy of that kind sees: state, return or index; by default index for tables, else state."""
     most_states: int = 1_000_000
     """Refuse a problem with more pairs of state and reward so far."""
     figure: Path | None = None
@@ -71,11 +72,22 @@ class ExactOptions:
             True,
             "is for all bounds at once; leave it or --variance-at-most out",
         )
+        if bounded:
+            for name in ("risk_aversion", "level"):
+                remedy = "weighs nothing under a bound on the variance; leave it or --variance-at-most out"
+                require(getattr(self, name) is None, name, getattr(self, name), remedy)
+            remedy = "has an optimum of an objective beside it; leave it or --variance-at-most out"
+            require(self.policy is None, "policy", self.policy, remedy)
+        needless = self.policy is None and self.observe is not None
+        require(not needless, "observe", self.observe, "is what a --policy sees; name one, or leave it out")
         fits = self.objective == "mean-variance" or not (self.frontier or bounded)
         require(fits, "objective", self.objective, "the frontier is one of mean and variance; leave it out")
         if self.figure is not None:
             require_figure(self.figure)
 
+
+SURE = 1e-6
+"""Relative gap from which on a title names the bound too."""
 
 LONGEST_PORTFOLIO = 8
 """Steps up to which the portfolio is enumerated; beyond, the policies of step and rate are searched."""
@@ -120,7 +132,8 @@ def _title(options: ExactOptions, record: dict[str, Any]) -> str:
     symbol = "β" if record["objective"] == "entropic" else "λ"
     known = {symbol: record["risk_aversion"], "level": record["level"]}
     at = "".join(f", {name} = {number:g}" for name, number in known.items() if number is not None)
-    return f"{options.environment}: best {record['objective']}{at} is {record['value']:.6g}"
+    proved = "" if record["gap"] <= SURE * abs(record["value"]) else f", and at most {record['upper']:.6g}"
+    return f"{options.environment}: best {record['objective']}{at} is {record['value']:.6g}{proved}"
 
 
 def _known_parameters(words: Sequence[str]) -> list[Option]:
@@ -176,12 +189,13 @@ def _in_class(
     """The best policy of the kind that was named, and what choosing that kind costs."""
     from fenchel.cli.answers import in_class
     from fenchel.exact import class_optimum, enumerate_environment
-    from fenchel.policies import make_policy
+    from fenchel.policies import POLICIES, make_policy
     from fenchel.policies.defaults import default_policy
 
     assert options.policy is not None
-    observe = options.observe or ("index" if options.policy == "tabular" else "state")
+    observe = options.observe or ("index" if options.policy in ("tabular", "direct") else "state")
     env = build(options.environment, options.preset, observe, parameters)
+    require_choice("policy", options.policy, {"default", *POLICIES})
     policy = default_policy(env) if options.policy == "default" else make_policy(options.policy, env)
     problem = enumerate_environment(env, most_states=options.most_states)
     return in_class(class_optimum(problem, policy, objective), options.policy)

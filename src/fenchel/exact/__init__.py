@@ -2,7 +2,8 @@
 
 from fenchel.exact.arrays import finite_problem
 from fenchel.exact.constrained import Constrained, constrained
-from fenchel.exact.evaluator import Evaluator, gradient, played
+from fenchel.exact.evaluator import Evaluator
+from fenchel.exact.gradients import gradient, played
 from fenchel.exact.hull import Frontier, frontier
 from fenchel.exact.law import ReturnLaw
 from fenchel.exact.optimum import Optimum

@@ -17,7 +17,7 @@ Beats = Callable[[Float[Array, "n f w"], Float[Array, "n f w"]], Bool[Array, "n 
 """Whether the expectations of the features of the return under one action are better than under another."""
 
 EQUAL = 1e-12
-"""Relative difference up to which two means are equal."""
+"""Difference up to which two means are equal, relative to the root of the second moment."""
 
 Allowed = Sequence[Bool[Array, "n A"]]
 
@@ -40,7 +40,10 @@ def best_values(
 def best_moments(
     problem: FiniteProblem, slopes: Float[Array, " m"], allowed: Allowed | None = None
 ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-    """J and M of a policy that maximises 2yJ − M, for each slope y; at y = ∞ the least M among max J."""
+    """J and M of a policy that maximises 2yJ − M, for each slope y; at y = ∞ the least M among max J.
+
+    Both are moments of R − c with c = `problem.centre`, and slopes are relative to c too.
+    """
 
     def solve(block: Array) -> Array:
         beats = _by_mean if np.all(np.isinf(block)) else _by_slope(block)
@@ -66,7 +69,7 @@ def best_actions(
 def best_moment_actions(
     problem: FiniteProblem, slope: float, allowed: Allowed | None = None
 ) -> tuple[Int[Array, " n"], ...]:
-    """An action per state that maximises 2yJ − M, layer by layer."""
+    """An action per state that maximises 2yJ − M, moments of R − c, layer by layer."""
     ends = [end[:, :, None] for end in problem.moments_at_end]
     beats = _by_mean if np.isinf(slope) else _by_slope(np.array([slope]))
     return _record(problem, ends, beats, allowed)
@@ -98,7 +101,7 @@ def _by_slope(slopes: Array) -> Beats:
 def _by_mean(one: Array, other: Array) -> Array:
     """The mean; between means that are equal but for rounding, the second moment."""
     gain = one[:, 0] - other[:, 0]
-    same = np.abs(gain) <= EQUAL * np.maximum(np.abs(one[:, 0]), np.abs(other[:, 0]))
+    same = np.abs(gain) <= EQUAL * np.sqrt(np.maximum(one[:, 1], other[:, 1]))
     return np.where(same, one[:, 1] < other[:, 1], gain > 0)
 
 

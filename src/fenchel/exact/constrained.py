@@ -6,7 +6,7 @@ import numpy as np
 
 from fenchel.errors import InputError, require_count, require_nonnegative
 from fenchel.exact.deterministic import best_deterministic
-from fenchel.exact.hull import Frontier
+from fenchel.exact.hull import Frontier, centre_above
 from fenchel.exact.hull import frontier as walk
 from fenchel.exact.policy import FinitePolicy, Mixture
 from fenchel.exact.simulator import ProblemLike
@@ -26,8 +26,8 @@ class Constrained:
         variance_at_most: ζ.
         mixture: the best policy: one of two deterministic ones, drawn before the first step.
         upper: mean that no policy within the bound exceeds.
-        deterministic: the best deterministic policy found.
-        deterministic_upper: mean that no deterministic policy within the bound exceeds.
+        deterministic: the best deterministic policy found that goes by step, state and reward so far.
+        deterministic_upper: mean that no such policy within the bound exceeds.
     """
 
     variance_at_most: float
@@ -104,15 +104,16 @@ def _highest(frontier: Frontier, bound: float) -> float:
 
     Where such a line 2yJ − M = V passes the parabola M = ζ + J², policies must be on its left.
     """
-    lines = np.interp(frontier.edges, frontier.slopes, frontier.supports)  # V is convex, chords are above it
+    edges, means, above = frontier.edges, frontier.points[:, 0], centre_above(frontier.problem)
+    lines = np.interp(edges, frontier.slopes, frontier.supports)  # V is convex, chords are above it
     for left in range(len(frontier) - 2, -1, -1):
-        slope, support = frontier.edges[left], lines[left]
+        slope, support = edges[left], lines[left]
 
         def excess(mean: float, slope: float = slope, support: float = support) -> float:
             return 2 * slope * mean - support - mean**2 - bound
 
-        if excess(frontier.mean[left + 1]) <= 0:
-            return float(frontier.highest if left == len(frontier) - 2 else frontier.mean[left + 1])
-        if excess(frontier.mean[left]) <= 0:
-            return float(slope - np.sqrt(max(slope**2 - support - bound, 0)))
-    return float(frontier.mean[0] if len(frontier) > 1 else frontier.highest)
+        if excess(means[left + 1]) <= 0:
+            return frontier.highest if left == len(frontier) - 2 else above + float(means[left + 1])
+        if excess(means[left]) <= 0:
+            return above + float(slope - np.sqrt(max(slope**2 - support - bound, 0)))
+    return above + float(means[0]) if len(frontier) > 1 else frontier.highest

@@ -2,7 +2,8 @@
 
 No dynamic programme finds it: the variance couples all states. But with some actions ruled out the best
 randomised policy is still quick to find, and it is a mixture of two deterministic ones that differ in few
-states. Its mean is a bound; either action in such a state gives a problem of its own.
+states. Its mean is a bound; either action in such a state gives a problem of its own. Policies that remember
+how they came to a state and reward so far are left out: they can use what they remember as a coin.
 """
 
 import heapq
@@ -20,7 +21,7 @@ CLOSE = 1e-10
 
 
 class Point(NamedTuple):
-    """An extreme point, and a slope for which it is best."""
+    """An extreme point, and a slope for which it is best; all of R − c with c = `problem.centre`."""
 
     mean: float
     second: float
@@ -37,7 +38,7 @@ class Point(NamedTuple):
 
 
 class Crossing(NamedTuple):
-    """The edge on which the variance passes the bound, and the mean there; a single point is both ends."""
+    """The edge on which the variance passes the bound, and J − c there; a single point is both ends."""
 
     left: Point
     right: Point
@@ -59,23 +60,21 @@ def best_deterministic(
     pending, count = [tuple(layer.allowed for layer in problem.layers)], 0
     while True:
         for allowed in pending:
-            crossing = cross(problem, bound, allowed, best.law.mean)
+            crossing = cross(problem, bound, allowed, best.law.mean - problem.centre)
             if crossing is not None:
                 policy = _policy(problem, crossing.left, allowed)
                 best = policy if policy.law.mean > best.law.mean else best
                 heapq.heappush(queue, (-crossing.mean, count, crossing, allowed))
                 count += 1
-        enough = best.law.mean + CLOSE * abs(best.law.mean)
-        if not queue or -queue[0][0] <= enough:
-            return best, best.law.mean
-        if count > nodes:
-            return best, -queue[0][0]
+        upper = problem.centre - queue[0][0] if queue else -np.inf
+        if count > nodes or upper <= best.law.mean + CLOSE * abs(best.law.mean):
+            return best, max(upper, best.law.mean)
         pending = [tuple(allowed) for allowed in _split(problem, *heapq.heappop(queue)[2:])]
 
 
 def cross(problem: FiniteProblem, bound: float, allowed: Allowed, beat: float) -> Crossing | None:
     """Where the frontier passes the bound for the last time on its way up; None if not above `beat`."""
-    ends = _points(problem, np.array([problem.returns[0], np.inf]), allowed)
+    ends = _points(problem, np.array([problem.returns[0] - problem.centre, np.inf]), allowed)
     if ends[1].within(bound):
         return Crossing(ends[1], ends[1], ends[1].mean) if ends[1].mean > beat else None
     edges = [ends]

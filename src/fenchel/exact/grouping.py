@@ -15,7 +15,8 @@ def labels(numbers: Array) -> Array:
     """The rank of each number among the distinct ones.
 
     Sorted numbers are joined where neighbours are close, so that no boundary between two groups can fall
-    into the middle of one.
+    into the middle of one. What is close is relative to their size, near zero to 1, or to the largest
+    of them if that is less.
 
     >>> labels(np.array([0.3, 0.1 + 0.2, 5.0]))
     array([0, 0, 1])
@@ -23,7 +24,7 @@ def labels(numbers: Array) -> Array:
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     size = np.maximum(np.abs(ordered[1:]), np.abs(ordered[:-1]))
-    apart = np.diff(ordered) > TOLERANCE * np.maximum(size, 1)
+    apart = np.diff(ordered) > TOLERANCE * np.maximum(size, np.minimum(1, np.max(size, initial=0)))
     found = np.empty(len(numbers), np.int64)
     found[order] = np.concatenate([[0], np.cumsum(apart)]) if len(numbers) else []
     return found

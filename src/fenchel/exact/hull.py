@@ -3,7 +3,8 @@
 The pairs (J, M) of mean and second moment that policies attain, randomised and history-dependent ones
 included, are a convex set. J − λ(M − J²) is convex in (J, M) and falls in M, so its maximum is at an extreme
 point of the lower boundary. Each of these maximises 2yJ − M for a range of slopes y, which is an ordinary
-dynamic programme; docs/exact.md has the proof.
+dynamic programme; docs/exact.md has the proof. It holds for R − c as well, whatever the constant c:
+with c = `problem.centre`, second moments keep their digits where all returns have a large part in common.
 """
 
 from dataclasses import dataclass
@@ -29,27 +30,35 @@ class Frontier:
 
     Arguments:
         problem: the finite problem.
-        mean: J of the extreme points, in rising order.
-        second: M of them.
+        points: J and M of the extreme points, by rising J; like slopes and supports, of R − c.
         slopes: R_min and the slopes of the edges, between which max 2yJ − M is linear in y.
         supports: that maximum, rounded up: no policy is above any of these lines.
         highest: the best mean, rounded up.
     """
 
     problem: FiniteProblem
-    mean: Float[Array, " v"]
-    second: Float[Array, " v"]
+    points: Float[Array, "v 2"]
     slopes: Float[Array, " s"]
     supports: Float[Array, " s"]
     highest: float
 
     def __len__(self) -> int:
-        return len(self.mean)
+        return len(self.points)
+
+    @property
+    def mean(self) -> Float[Array, " v"]:
+        """J = E[R] of the extreme points, in rising order."""
+        return np.asarray(self.points[:, 0] + self.problem.centre)
+
+    @property
+    def second(self) -> Float[Array, " v"]:
+        """M = E[R²] of the extreme points."""
+        return np.asarray(self.variance + self.mean**2)
 
     @property
     def variance(self) -> Float[Array, " v"]:
         """Variance of the return at the extreme points."""
-        return np.asarray(np.maximum(self.second - self.mean**2, 0))
+        return np.asarray(np.maximum(self.points[:, 1] - self.points[:, 0] ** 2, 0))
 
     @property
     def std(self) -> Float[Array, " v"]:
@@ -67,14 +76,14 @@ class Frontier:
         0.241988
         """
         require_positive("risk_aversion", risk_aversion)
-        index = int(np.argmax(self.mean - risk_aversion * self.variance))
-        dual = float(self.mean[index])
-        slope = dual + 1 / (2 * risk_aversion)
+        index = int(np.argmax(self.points[:, 0] - risk_aversion * self.variance))
+        slope = float(self.points[index, 0]) + 1 / (2 * risk_aversion)
         policy = FinitePolicy.of_actions(self.problem, best_moment_actions(self.problem, slope))
         objective = MeanVariance(float(risk_aversion))
         value = policy.law.mean_variance(risk_aversion)
-        margin = rounding(self.problem) * float(sizes(policy.law, np.array([slope]))[0]) * risk_aversion
+        margin = rounding(self.problem) * self._size(policy.law, slope, risk_aversion)
         upper = float(self.upper(np.array([risk_aversion]))[0])
+        dual = float(self.mean[index])
         return Optimum(objective, policy, dual, value, value - margin, max(value, upper))
 
     def upper(self, risk_aversions: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -84,11 +93,13 @@ class Frontier:
         where it is known lies above it, and beyond the last of them it rises no faster than 2 max J.
         """
         high = np.append(self.slopes[1:], np.inf)
-        rise = np.append(np.diff(self.supports) / np.diff(self.slopes), 2 * self.highest)
+        rise = np.append(
+            np.diff(self.supports) / np.diff(self.slopes), 2 * (self.highest - self.problem.centre)
+        )
         shift = 1 / (2 * risk_aversions[:, None])
         at = np.clip(shift + rise / 2, self.slopes, high)
         found = self.supports + rise * (at - self.slopes) - (at - shift) ** 2
-        return np.asarray(risk_aversions * np.max(found, axis=1))
+        return np.asarray(risk_aversions * np.max(found, axis=1)) + centre_above(self.problem)
 
     def efficient(self) -> list[dict[str, float]]:
         """The extreme points that are best for some λ, by rising mean, each with the range of these λ.
@@ -98,10 +109,10 @@ class Frontier:
         spread, kept = self.variance, list[int]()
 
         def price(i: int, j: int) -> float:
-            return float((self.mean[j] - self.mean[i]) / (spread[j] - spread[i]))
+            return float((self.points[j, 0] - self.points[i, 0]) / (spread[j] - spread[i]))
 
         for index in np.lexsort((-self.mean, spread)).tolist():
-            if kept and self.mean[index] <= self.mean[kept[-1]]:
+            if kept and self.points[index, 0] <= self.points[kept[-1], 0]:
                 continue
             while len(kept) > 1 and price(kept[-1], index) >= price(kept[-2], kept[-1]):
                 kept.pop()
@@ -122,8 +133,14 @@ class Frontier:
 
     @property
     def edges(self) -> Float[Array, " v-1"]:
-        """The slope y of the edge from each extreme point to the next."""
-        return np.asarray(np.diff(self.second) / (2 * np.diff(self.mean)))
+        """The slope y of the edge from each extreme point to the next, of R − c."""
+        return _normals(self.points)
+
+    def _size(self, law: ReturnLaw, slope: float, risk_aversion: float) -> float:
+        """E[|R|] + λ E[2|y||R − c| + (R − c)²], which rounding errors of J − λ Var are relative to."""
+        gaps = np.abs(law.values - self.problem.centre)
+        sizes = np.abs(law.values) + risk_aversion * (2 * abs(slope) * gaps + gaps**2)
+        return float(law.probabilities @ sizes)
 
     def _slope_of(self, index: int) -> float:
         """A slope inside the range for which the point is best."""
@@ -140,7 +157,7 @@ def frontier(problem: ProblemLike) -> Frontier:
     nearer than that to an edge are taken as lying on it, and none of them can be better than `upper`.
     """
     problem = as_problem(problem)
-    returns, kappa = problem.returns, 2 * rounding(problem)
+    returns, kappa = problem.returns - problem.centre, 2 * rounding(problem)
     ends = np.array([returns[0], np.inf])
     points = np.stack(best_moments(problem, ends), axis=1)
     edges = points[None][_apart(points[None])]
@@ -154,29 +171,34 @@ def frontier(problem: ProblemLike) -> Frontier:
         beyond &= _apart(halves[0]) & _apart(halves[1])
         points = np.concatenate([points, found[beyond]])
         edges = np.concatenate([half[beyond] for half in halves])
-    mean, second = points[np.lexsort((points[:, 1], points[:, 0]))].T
-    keep = np.append(True, np.diff(mean) > 0)
-    mean, second = mean[keep], second[keep]
-    slopes = np.unique(np.append(returns[0], np.diff(second) / (2 * np.diff(mean))))
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    points = points[np.append(True, np.diff(points[:, 0]) > 0)]
+    slopes = np.unique(np.append(returns[0], _normals(points)))
     highest = best_values(problem, lambda _: (returns + kappa * np.abs(returns))[:, None], np.zeros(1))
-    return Frontier(problem, mean, second, slopes, _supports(problem, slopes), float(highest[0]))
+    supports = _supports(problem, slopes)
+    return Frontier(problem, points, slopes, supports, centre_above(problem) + float(highest[0]))
+
+
+def centre_above(problem: FiniteProblem) -> float:
+    """c, and what can be missing from c · 1, where 1 is a sum of rounded probabilities."""
+    return problem.centre + 2 * rounding(problem) * abs(problem.centre)
+
+
+def _normals(points: Float[Array, "v 2"]) -> Float[Array, " v-1"]:
+    """The slope y for which both ends of each edge have the same 2yJ − M."""
+    rise = np.diff(points, axis=0)
+    return np.asarray(rise[:, 1] / (2 * rise[:, 0]))
 
 
 def _supports(problem: FiniteProblem, slopes: Float[Array, " s"]) -> Float[Array, " s"]:
     """What no policy's 2yJ − M exceeds, each outcome being granted what rounding could hide."""
-    returns, kappa = problem.returns[:, None], 2 * rounding(problem)
+    returns, kappa = (problem.returns - problem.centre)[:, None], 2 * rounding(problem)
 
     def utility(block: Array) -> Array:
         granted = 2 * np.abs(block) * np.abs(returns) + returns**2
         return np.asarray(2 * block * returns - returns**2 + kappa * granted)
 
     return best_values(problem, utility, slopes)
-
-
-def sizes(law: ReturnLaw, slopes: Float[Array, " s"]) -> Float[Array, " s"]:
-    """E[2|y||R| + R²], which rounding errors are relative to."""
-    absolute = law.expect(np.abs)
-    return np.asarray(2 * np.abs(slopes) * absolute + law.second_moment)
 
 
 TIES = 2.0

@@ -80,9 +80,19 @@ class FiniteProblem:
         return float(np.max(np.abs(self.returns)))
 
     @cached_property
+    def centre(self) -> float:
+        """c, the best mean. Moments are those of R − c: a constant in all returns costs them no digits."""
+        ahead = np.zeros(0)
+        for _, layer in self.backwards():
+            worth = (layer.moves @ ahead + layer.ends @ self.returns).reshape(layer.allowed.shape)
+            ahead = np.max(worth, axis=1, where=layer.allowed, initial=-np.inf)
+        return float(self.start @ ahead)
+
+    @cached_property
     def moments_at_end(self) -> tuple[Float[Array, "nA 2"], ...]:
-        """E[R; end] and E[R²; end] of every row of every layer."""
-        powers = np.stack([self.returns, self.returns**2], axis=1)
+        """E[R − c; end] and E[(R − c)²; end] of every row of every layer."""
+        gaps = self.returns - self.centre
+        powers = np.stack([gaps, gaps**2], axis=1)
         return tuple(np.asarray(layer.ends @ powers) for layer in self.layers)
 
     @cached_property

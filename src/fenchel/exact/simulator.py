@@ -12,7 +12,7 @@ from jaxtyping import PyTree
 
 from fenchel.envs.base import AbstractEnvironment, Outcomes
 from fenchel.envs.registry import make
-from fenchel.errors import InputError, require_count
+from fenchel.errors import InputError, require, require_count
 from fenchel.exact.problem import Array, FiniteProblem
 from fenchel.exact.unfold import MOST_STATES, Fan, Nodes, unfold
 
@@ -52,7 +52,10 @@ def as_problem(problem: ProblemLike) -> FiniteProblem:
     """The finite problem that is meant."""
     if isinstance(problem, FiniteProblem):
         return problem
-    return enumerate_environment(make(problem) if isinstance(problem, str) else problem)
+    env = make(problem) if isinstance(problem, str) else problem
+    remedy = "must be a FiniteProblem, an environment or the name of one"
+    require(isinstance(env, AbstractEnvironment), "problem", type(env).__name__, remedy)
+    return enumerate_environment(env)
 
 
 class _Simulator:

@@ -74,8 +74,8 @@ def _draw_curve(axes: "Axes", frontier: Frontier, rows: list[dict[str, float]]) 
 def _between(frontier: Frontier) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Mixtures of neighbours: J and M are linear between them, so their standard deviation is not."""
     places = np.linspace(0, len(frontier) - 1, FINE * (len(frontier) - 1) + 1)
-    mean, second = (np.interp(places, np.arange(len(frontier)), x) for x in (frontier.mean, frontier.second))
-    return np.sqrt(np.maximum(second - mean**2, 0)), mean
+    mean, second = (np.interp(places, np.arange(len(frontier)), x) for x in frontier.points.T)
+    return np.sqrt(np.maximum(second - mean**2, 0)), mean + frontier.problem.centre
 
 
 def _mark(axes: "Axes", bounded: Constrained) -> None:

@@ -20,8 +20,9 @@ LAYERS = {
     "ascent": BASE | CORE | {"estimators"},
     "exact": BASE | CORE,
     "training": BASE | CORE | {"estimators", "ascent", "exact", "settings"},
-    "report": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
-    "cli": BASE | CORE | {"estimators", "ascent", "exact", "training", "report", "settings"},
+    "theory": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
+    "report": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "settings"},
+    "cli": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "report", "settings"},
 }
 """What each room may import, besides itself."""
 LONGEST_FILE, SHORT_FILE, LONGEST_FUNCTION = 500, 150, 60

@@ -1,31 +1,23 @@
 """The paper's theory, measured: bounds as printed and as they follow, rates and bias on exact instances."""
 
-from fenchel.theory.bias import Bias, BiasPoint, Sampled, bias, exact_bias, sampled_errors
-from fenchel.theory.bounds import (
-    Bound,
-    Constants,
-    Draw,
-    bias_bound,
-    corollary_bound,
-    cyclic_bound,
-    cyclic_constant,
-    draw_weights,
-    mvp_bound,
-    mvp_constant,
-)
+from fenchel.theory.assumptions import Bound, Constants, Draw
+from fenchel.theory.bias import Bias, BiasPoint, Sampled, bias
+from fenchel.theory.bounds import corollary_bound, cyclic_bound, draw_weights, mvp_bound
 from fenchel.theory.constants import proved_constants, searched_constants
-from fenchel.theory.instance import Instance, far_from_zero, straddle, waiting
+from fenchel.theory.directions import bias_slope, exact_bias, policy_errors, sampled_errors
+from fenchel.theory.examples import far_from_zero, straddle, waiting
+from fenchel.theory.instance import Instance
+from fenchel.theory.lemmas import bias_bound, cyclic_constant, mvp_constant
 from fenchel.theory.option_one import (
     OptionOne,
     OptionOnePoint,
-    Steps,
     one_two_five,
     option_one,
-    path_norms,
     summarise_option_one,
 )
 from fenchel.theory.paths import Paths
-from fenchel.theory.rates import RatePoint, Rates, drawn_norms, rates, summarise_rates
+from fenchel.theory.rates import RatePoint, Rates, rates, summarise_rates
+from fenchel.theory.runs import Steps, drawn_norms, path_norms
 from fenchel.theory.slopes import Slope, fit_slope
 
 __all__ = [
@@ -45,6 +37,7 @@ __all__ = [
     "Steps",
     "bias",
     "bias_bound",
+    "bias_slope",
     "corollary_bound",
     "cyclic_bound",
     "cyclic_constant",
@@ -58,6 +51,7 @@ __all__ = [
     "one_two_five",
     "option_one",
     "path_norms",
+    "policy_errors",
     "proved_constants",
     "rates",
     "sampled_errors",

@@ -1,17 +1,14 @@
 """L, G, σ of a small instance: proved for every θ and the y that MVP stays among, and searched for."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from fenchel.errors import require_count
-from fenchel.theory.bounds import Constants
+from fenchel.theory.assumptions import Array, Constants
+from fenchel.theory.directions import bias_slope, policy_errors
 from fenchel.theory.instance import Instance
 from fenchel.theory.paths import Play
-
-Array = np.ndarray[Any, Any]
 
 REACHES = (2.0, 0.5, 0.1, 0.02)
 """Typical lengths of a step of the search, in turn."""
@@ -93,7 +90,7 @@ def _climb(measure: _Measure, instance: Instance, points: int, rounds: int, seed
 
 
 def _inside(z: Array) -> Array:
-    return np.concatenate([z[:, :-2], np.clip(z[:, -2:], 0, 1)], axis=1)
+    return np.hstack([z[:, :-2], np.clip(z[:, -2:], 0, 1)])
 
 
 def _smoothness(instance: Instance, play: Play, dual: Array, step: Array) -> Array:
@@ -101,45 +98,23 @@ def _smoothness(instance: Instance, play: Play, dual: Array, step: Array) -> Arr
     cross = 2 * play.slope(play.returns)
     inner = play.curvature(instance.surrogate(dual))
     row = np.linalg.norm(np.concatenate([cross[..., None], inner], axis=-1), ord=2, axis=(-2, -1))
-    return np.maximum(row, np.sqrt(4 + np.sum(cross**2, axis=-1)))
+    return np.asarray(np.maximum(row, np.sqrt(4 + np.sum(cross**2, axis=-1))))
 
 
 def _gradient(instance: Instance, play: Play, dual: Array, step: Array) -> Array:
     """The longer of the two block gradients."""
     slope = np.linalg.norm(play.slope(instance.surrogate(dual)), axis=-1)
-    return np.maximum(slope, np.abs(instance.dual_gradient(play, dual)))
+    return np.asarray(np.maximum(slope, np.abs(instance.dual_gradient(play, dual))))
 
 
 def _deviation(instance: Instance, play: Play, dual: Array, step: Array) -> Array:
     """The greater root of E‖Δ^i‖², with MVP's one episode for both blocks."""
     errors = policy_errors(instance, play, dual, step)
     centred = 2 * (play.returns - play.mean_return[..., None])
-    return np.sqrt(np.maximum(play.mean(np.sum(errors**2, axis=-1)), play.mean(centred**2)))
+    squares = np.maximum(play.mean(np.sum(errors**2, axis=-1)), play.mean(centred**2))
+    return np.asarray(np.sqrt(squares))
 
 
 def _bias(instance: Instance, play: Play, dual: Array, step: Array) -> Array:
     """‖E[Δ^θ]‖/β^y, which depends neither on y nor on β^y."""
-    return np.linalg.norm(bias_slope(play), axis=-1)
-
-
-def bias_slope(play: Play) -> Float[Array, "... S"]:
-    """E[Δ^θ]/β^y = 4 (∇M − J ∇J)."""
-    return 4 * (play.slope(play.returns**2) - play.mean_return[..., None] * play.slope(play.returns))
-
-
-def policy_errors(
-    instance: Instance, play: Play, dual: Float[Array, "..."], step: Float[Array, "..."]
-) -> Float[Array, "... P S"]:
-    """Δ^θ of every path that updates y as well: (2y'R − R²) ω − (2y'∇J − ∇M), with y' the updated dual."""
-    moved = updated_dual(instance, play, dual, step)
-    sampled = (2 * moved * play.returns - play.returns**2)[..., None] * play.scores
-    mean, square = (play.slope(play.returns**power)[..., None, :] for power in (1, 2))
-    return np.asarray(sampled - (2 * moved[..., None] * mean - square))
-
-
-def updated_dual(
-    instance: Instance, play: Play, dual: Float[Array, "..."], step: Float[Array, "..."]
-) -> Float[Array, "... P"]:
-    """y + β (2R + 1/λ − 2y) of every path."""
-    y = np.asarray(dual)[..., None]
-    return np.asarray(y + 2 * np.asarray(step)[..., None] * (play.returns + instance.shift - y))
+    return np.asarray(np.linalg.norm(bias_slope(play), axis=-1))

@@ -2,20 +2,18 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from fenchel.envs import AbstractEnvironment, make
+from fenchel.envs import AbstractEnvironment
 from fenchel.errors import require, require_positive
 from fenchel.exact import FiniteProblem, enumerate_environment, frontier
 from fenchel.objectives import FenchelMeanVariance
 from fenchel.policies import Tabular
+from fenchel.theory.assumptions import Array
 from fenchel.theory.paths import Paths, Play
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -120,24 +118,3 @@ class Instance:
         """‖∇f̂‖²."""
         policy, slope = self.gradients(theta, dual)
         return np.asarray(np.sum(policy**2, axis=-1) + slope**2)
-
-
-def straddle(risk_aversion: float = 1.0) -> Instance:
-    """Three decisions on an option that pays |x − 1|: six states, fifteen paths, a risky optimum."""
-    prices = {"start": 1.0, "up": 1.3, "down": 0.5, "up_probability": 0.5}
-    strikes = {"put_strike": 1.0, "call_strike": 1.0}
-    return Instance("straddle", make("option", observe="index", horizon=3, **prices, **strikes), risk_aversion)
-
-
-def waiting(risk_aversion: float = 0.5) -> Instance:
-    """Three decisions in a small stopping problem: costs, so returns below zero."""
-    prices = {"start": 1.0, "up": 1.5, "down": 0.5, "up_probability": 0.3, "waiting_cost": 0.05}
-    return Instance("waiting", make("stopping", observe="index", horizon=3, **prices), risk_aversion)
-
-
-def far_from_zero(risk_aversion: float = 1.0) -> Instance:
-    """Two decisions on a put far in the money: all returns are near 99, where Lemma 2 as printed fails."""
-    prices = {"start": 1.0, "up": 1.1, "down": 0.9, "up_probability": 0.1}
-    strikes = {"put_strike": 100.0, "call_strike": 100.0}
-    env = make("option", observe="index", horizon=2, **prices, **strikes)
-    return Instance("far from zero", env, risk_aversion)

@@ -2,26 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fenchel.errors import require, require_count
 from fenchel.theory.instance import Instance
+from fenchel.theory.runs import Steps, path_norms
 from fenchel.theory.slopes import Slope, fit_slope
-from fenchel.training import Callback, Snapshot, sweep
-
-MARKS = 1000
-"""Iterations at which a run is sure to be looked at."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """β_t = β/(1 + t/t₀)^a for both blocks; β ≤ ½ keeps y in its range."""
-
-    value: float = 0.25
-    offset: float = 1000.0
-    exponent: float = 0.75
+from fenchel.training import Callback
 
 
 @dataclass(frozen=True)
@@ -87,58 +75,6 @@ def one_two_five(first: int, last: int) -> tuple[int, ...]:
     require_count("last", last)
     powers = range(len(str(last)))
     return tuple(n for k in powers for n in (10**k, 2 * 10**k, 5 * 10**k) if first <= n <= last)
-
-
-def path_norms(
-    instance: Instance,
-    iterations: Sequence[int],
-    seeds: Sequence[int],
-    *,
-    steps: Steps,
-    callbacks: Sequence[Callback] = (),
-) -> dict[int, tuple[float, ...]]:
-    """‖∇f̂(x_t)‖ of each seed after each number of episodes.
-
-    A run is looked at in `MARKS` evenly spaced iterations; for those between them there is a shorter run,
-    which is the beginning of the longer one: the noise of an iteration depends on seed and iteration alone.
-
-    Arguments:
-        instance: the problem.
-        iterations: when to look, in episodes.
-        seeds: of the runs.
-        steps: β, t₀ and a.
-        callbacks: called between the chunks of the sweeps.
-    """
-    require(len(iterations) > 0, "iterations", iterations, "is empty; give at least one value")
-    require(0 < steps.value <= 0.5, "steps.value", steps.value, "must be from 0 to 1/2, to keep y in range")
-    longest, found = max(iterations), dict[int, tuple[float, ...]]()
-
-    def look(snapshot: Snapshot) -> None:
-        if snapshot.iteration in iterations:
-            iterate = snapshot.iterates()
-            table: Any = iterate.policy.table  # type: ignore[attr-defined]
-            norms = np.sqrt(instance.squared_norms(table[..., 0], np.asarray(iterate.dual)))
-            found[snapshot.iteration] = tuple(norms.tolist())
-
-    sweep(
-        instance.env,
-        "mvp",
-        policy=instance.policy,
-        risk_aversion=instance.risk_aversion,
-        dual=instance.first_dual,
-        episodes=longest,
-        policy_step_size=steps.value,
-        dual_step_size=steps.value,
-        schedule="robbins-monro",
-        offset=steps.offset,
-        exponent=steps.exponent,
-        seed=list(seeds),
-        records=MARKS,
-        callbacks=(look, *callbacks),
-    )
-    between = sorted(set(iterations) - set(found))
-    earlier = path_norms(instance, between, seeds, steps=steps, callbacks=callbacks) if between else {}
-    return dict(sorted({**earlier, **found}.items()))
 
 
 def summarise_option_one(

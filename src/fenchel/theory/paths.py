@@ -1,15 +1,13 @@
 """Every path of a small problem, with its probability and its score: exact moments of directions."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from fenchel.errors import require
 from fenchel.exact import FiniteProblem, Layer
-
-Array = np.ndarray[Any, Any]
+from fenchel.theory.assumptions import Array
 
 MOST_PATHS = 100_000
 
@@ -42,7 +40,7 @@ class Play:
         weighted = (self.chance * utility)[..., None]
         found: Array = np.swapaxes(weighted * self.scores, -1, -2) @ self.scores
         diagonal = np.sum(weighted * self.spread, axis=-2)
-        return found - diagonal[..., None] * np.eye(diagonal.shape[-1])
+        return np.asarray(found - diagonal[..., None] * np.eye(diagonal.shape[-1]))
 
     @property
     def mean_return(self) -> Float[Array, "..."]:

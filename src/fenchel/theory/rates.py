@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fenchel.errors import require, require_count, require_positive
-from fenchel.theory.bounds import Bound, Constants, mvp_bound
+from fenchel.theory.assumptions import Bound, Constants
+from fenchel.theory.bounds import mvp_bound
 from fenchel.theory.constants import proved_constants, searched_constants
 from fenchel.theory.instance import Instance
+from fenchel.theory.runs import SCALE, drawn_norms
 from fenchel.theory.slopes import Slope, fit_slope, interval
-from fenchel.training import Callback, sweep
-
-SCALE = 2.0
-"""c: at 100 episodes the dual moves two fifths of the way to each new return, and the theorem still holds."""
+from fenchel.training import Callback
 
 
 @dataclass(frozen=True)
@@ -85,46 +83,6 @@ def rates(
         count: drawn_norms(instance, count, seeds, scale=scale, callbacks=callbacks) for count in iterations
     }
     return summarise_rates(instance, values, scale=scale)
-
-
-def drawn_norms(
-    instance: Instance,
-    iterations: int,
-    seeds: Sequence[int],
-    *,
-    scale: float = SCALE,
-    callbacks: Sequence[Callback] = (),
-) -> tuple[float, ...]:
-    """‖∇f̂(x_z)‖² of each seed after N episodes of MVP, exact at an iterate drawn by `eq:prob-z`.
-
-    Arguments:
-        instance: the problem.
-        iterations: N.
-        seeds: of the runs, all in one sweep.
-        scale: c of the step sizes c/√N.
-        callbacks: called between the chunks of the sweep.
-    """
-    require_count("iterations", iterations)
-    require_positive("scale", scale)
-    step = scale / float(np.sqrt(iterations))
-    require(step <= 0.5, "scale", scale, f"must be at most √{iterations}/2, so that y stays in its range")
-    result = sweep(
-        instance.env,
-        "mvp",
-        policy=instance.policy,
-        risk_aversion=instance.risk_aversion,
-        dual=instance.first_dual,
-        episodes=iterations,
-        policy_step_size=step,
-        dual_step_size=step,
-        output="weighted",
-        smoothness=proved_constants(instance).smoothness,
-        seed=list(seeds),
-        records=1,
-        callbacks=callbacks,
-    )
-    tables = np.stack([np.asarray(row.policy.table)[:, 0] for row in result.rows])  # type: ignore[attr-defined]
-    return tuple(instance.squared_norms(tables, np.array([row.dual for row in result.rows])).tolist())
 
 
 def summarise_rates(

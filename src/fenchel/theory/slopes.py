@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from fenchel.errors import require, require_count
-
-Array = np.ndarray[Any, Any]
+from fenchel.theory.assumptions import Array
 
 RESAMPLES = 2000
 LEVEL = 0.95

@@ -9,12 +9,11 @@ import pytest
 from fenchel import InputError, sga
 from fenchel.theory import (
     bias,
-    bias_bound,
     bias_slope,
+    check_lemma,
     exact_bias,
     far_from_zero,
     sampled_errors,
-    searched_constants,
     straddle,
 )
 
@@ -52,11 +51,15 @@ def test_lemma_2_is_above_it(measured):
 
 
 def test_lemma_2_as_printed_fails_far_from_zero():
-    """With L and G of f̂, however well they are known; with those of single samples it holds."""
-    instance = far_from_zero()
-    lemma, play = bias_bound(searched_constants(instance)), instance.paths.play(np.zeros(instance.states))
-    largest = searched_constants(instance).bias
-    assert lemma.printed < np.linalg.norm(bias_slope(play)) <= largest < lemma.corrected
+    """With L and G of f̂, the proved ones included; with those of single samples it holds."""
+    found = check_lemma(far_from_zero())
+    play = far_from_zero().paths.play(np.zeros(3))
+    assert found.lemma.printed <= found.printed_by_proof < np.linalg.norm(bias_slope(play)) <= found.largest
+    assert found.largest < found.sharp < found.lemma.corrected
+    assert not found.printed_holds
+    near = check_lemma(straddle())
+    assert near.largest < near.sharp < near.printed_by_proof
+    assert near.printed_holds
 
 
 @pytest.mark.parametrize("dual", [0.5, 1.0, 1.6])

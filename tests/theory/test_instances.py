@@ -134,6 +134,6 @@ def test_problems_that_the_proofs_do_not_cover_are_refused(monkeypatch):
         Instance("seen by price", make("option", horizon=2))
     with pytest.raises(InputError, match="risk_aversion"):
         straddle(risk_aversion=0.0)
-    monkeypatch.setattr(paths, "MOST_PATHS", 10)
+    monkeypatch.setattr("fenchel.theory.paths.MOST_PATHS", 10)
     with pytest.raises(InputError, match="more than 10 paths"):
         _ = straddle().paths

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUIET = "#8a8a8a"
 ZERO = "#2a9d8f"
 
 
@@ -54,7 +53,7 @@ def _draw_lemma(axes: "Axes", bias: Bias) -> None:
     steps = np.array([point.step_size for point in bias.points])
     lines = {
         rf"Lemma 2 corrected, $A = {bias.lemma.corrected:.3g}$": (bias.lemma.corrected, SPREAD, "-"),
-        rf"Lemma 2 as printed, $A = {bias.lemma.printed:.3g}$": (bias.lemma.printed, QUIET, ":"),
+        rf"Lemma 2 as printed, $A = {bias.lemma.printed:.3g}$": (bias.lemma.printed, INK, ":"),
         rf"range of $R^2 - JR$, $A = {bias.sharp:.3g}$": (bias.sharp, MEAN, "--"),
     }
     for label, (height, colour, style) in lines.items():
@@ -62,6 +61,9 @@ def _draw_lemma(axes: "Axes", bias: Bias) -> None:
     exact = [point.shared for point in bias.points]
     axes.plot(steps, exact, color=INK, marker="o", markersize=4, label=rf"exact, ${bias.slope:.3g}\,\beta^y$")
     axes.set(xscale="log", yscale="log", xlabel=r"step size of the dual, $\beta^y$")
+    axes.set_xticks(steps[[0, len(steps) // 2, -1]], minor=False)
+    axes.xaxis.set_major_formatter("{x:.3g}")
+    axes.xaxis.set_minor_formatter("")
     axes.set_ylabel(r"$\|E[\Delta^\theta]\|$")
     axes.set_title("Against its bounds", fontsize=10)
     top = max(height for height, _, _ in lines.values()) * float(steps.max())

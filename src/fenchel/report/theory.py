@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fenchel.report.bias import QUIET, named
+from fenchel.report.bias import named
 from fenchel.report.figures import INK, MEAN, SPREAD, open_axes, pyplot
 from fenchel.theory import OptionOne, Rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+QUIET = "#8a8a8a"
 
 
 def plot_rates(rates: Rates, *, title: str | None = None) -> "Figure":

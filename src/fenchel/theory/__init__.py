@@ -3,6 +3,7 @@
 from fenchel.theory.assumptions import Bound, Constants, Draw
 from fenchel.theory.bias import Bias, BiasPoint, Sampled, bias
 from fenchel.theory.bounds import corollary_bound, cyclic_bound, draw_weights, mvp_bound
+from fenchel.theory.check import LemmaCheck, check_lemma
 from fenchel.theory.constants import proved_constants, searched_constants
 from fenchel.theory.directions import bias_slope, exact_bias, policy_errors, sampled_errors
 from fenchel.theory.examples import far_from_zero, straddle, waiting
@@ -27,6 +28,7 @@ __all__ = [
     "Constants",
     "Draw",
     "Instance",
+    "LemmaCheck",
     "OptionOne",
     "OptionOnePoint",
     "Paths",
@@ -38,6 +40,7 @@ __all__ = [
     "bias",
     "bias_bound",
     "bias_slope",
+    "check_lemma",
     "corollary_bound",
     "cyclic_bound",
     "cyclic_constant",

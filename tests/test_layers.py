@@ -20,9 +20,12 @@ LAYERS = {
     "ascent": BASE | CORE | {"estimators"},
     "exact": BASE | CORE,
     "training": BASE | CORE | {"estimators", "ascent", "exact", "settings"},
-    "studies": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
-    "report": BASE | CORE | {"estimators", "ascent", "exact", "training", "studies", "settings"},
-    "cli": BASE | CORE | {"estimators", "ascent", "exact", "training", "studies", "report", "settings"},
+    "theory": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
+    "studies": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "settings"},
+    "report": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "studies", "settings"},
+    "cli": BASE
+    | CORE
+    | {"estimators", "ascent", "exact", "training", "theory", "studies", "report", "settings"},
 }
 """What each room may import, besides itself."""
 LONGEST_FILE, SHORT_FILE, LONGEST_FUNCTION = 500, 150, 60

@@ -1,7 +1,17 @@
 """Figures, drawn from what runs recorded and from exact answers; nothing here trains."""
 
+from fenchel.report.bias import plot_bias
 from fenchel.report.figures import plot_training
 from fenchel.report.frontier import plot_frontier
 from fenchel.report.region import plot_policy, plot_schedule
+from fenchel.report.theory import plot_option_one, plot_rates
 
-__all__ = ["plot_frontier", "plot_policy", "plot_schedule", "plot_training"]
+__all__ = [
+    "plot_bias",
+    "plot_frontier",
+    "plot_option_one",
+    "plot_policy",
+    "plot_rates",
+    "plot_schedule",
+    "plot_training",
+]

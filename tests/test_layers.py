@@ -9,11 +9,12 @@ import fenchel
 
 SRC = Path(fenchel.__file__).parent
 FILES = {str(path.relative_to(SRC)): path for path in sorted(SRC.rglob("*.py"))}
-BASE = {"errors", "noise"}
+BASE = {"errors", "noise", "intervals"}
 CORE = {"objectives", "envs", "policies"}
 LAYERS = {
     "errors": set(),
     "noise": set(),
+    "intervals": set(),
     "settings": {"errors"},
     **dict.fromkeys(CORE, BASE),
     "estimators": BASE | CORE,

@@ -10,8 +10,8 @@ import pytest
 import fenchel
 from fenchel import exact
 from fenchel.errors import InputError
+from fenchel.intervals import Interval
 from fenchel.report.paper import write_page
-from fenchel.studies.intervals import Interval
 from fenchel.studies.paper import FULL, QUICK, Findings, Plan, run_study
 from fenchel.studies.paper import runs as runs_module
 from fenchel.studies.paper.findings import Claim
@@ -34,6 +34,11 @@ MINI = Plan(
     restarts=2,
     bound_rounds=2,
     bound_points=(1.0,),
+    rate_counts=(100, 400),
+    rate_seeds=8,
+    decay_episodes=2000,
+    decay_seeds=4,
+    bias_episodes=20_000,
 )
 
 

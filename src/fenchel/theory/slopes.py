@@ -7,10 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 from fenchel.errors import require, require_count
+from fenchel.intervals import LEVEL, RESAMPLES
 from fenchel.theory.assumptions import Array
-
-RESAMPLES = 2000
-LEVEL = 0.95
 
 
 @dataclass(frozen=True)

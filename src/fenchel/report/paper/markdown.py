@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fenchel.studies.intervals import Interval
+from fenchel.intervals import Interval
 
 
 def lines(rows: Iterable[Iterable[str]]) -> str:

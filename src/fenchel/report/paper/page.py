@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fenchel.intervals import LEVEL
 from fenchel.report.paper.figures import plot_distributions, plot_frontiers, plot_tuning
 from fenchel.report.paper.markdown import lines, percent, signed, with_interval
 from fenchel.report.paper.theory import theory_figures, theory_section
-from fenchel.studies.intervals import LEVEL
 from fenchel.studies.paper.findings import NEAR_BEST, Claim, Findings, Row
 from fenchel.studies.paper.plan import RISK_AVERSIONS
 from fenchel.studies.paper.published import AVERAGED
@@ -171,7 +171,7 @@ def _tuning(findings: Findings, folder: str) -> str:
 
 That is what the paper claims for the dual form. For equal budgets: the part of the grid of step sizes
 whose policies reach {NEAR_BEST:.0%} of the share of the best cell of any algorithm, at the λ of the
-report. The easiest first:
+report (below 0 a share counts as 0). The easiest first:
 
 {lines(rows)}
 

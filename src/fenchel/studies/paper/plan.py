@@ -35,9 +35,11 @@ class Plan:
         restarts: schedules that the search for the best portfolio starts from.
         bound_rounds: rounds that lower the bound on the portfolio.
         bound_points: λ for which that bound is computed, in multiples of that of the report.
-        rates: iterations N of the runs whose gradient norm is measured.
+        rate_counts: N, the episodes of the runs at constant steps whose gradient is measured.
         rate_seeds: runs for each N.
-        robbins_monro_episodes: length of the run with decaying steps.
+        decay_episodes: length of the runs with decaying steps.
+        decay_seeds: such runs.
+        bias_episodes: for every step size at which the bias is sampled.
     """
 
     domains: tuple[str, ...] = tuple(TABLE)
@@ -54,6 +56,11 @@ class Plan:
     restarts: int = 64
     bound_rounds: int = 40
     bound_points: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)
+    rate_counts: tuple[int, ...] = (100, 316, 1000, 3162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
+    rate_seeds: int = 64
+    decay_episodes: int = 10_000_000
+    decay_seeds: int = 8
+    bias_episodes: int = 1_000_000
 
     def __post_init__(self) -> None:
         for domain in self.domains:
@@ -99,5 +106,8 @@ QUICK = Plan(
     restarts=4,
     bound_rounds=5,
     bound_points=(1.0,),
+    rate_counts=(100, 316, 1000, 3162, 10_000),
+    decay_episodes=100_000,
+    bias_episodes=100_000,
 )
 """Rough, for a first look. The grid has as many learners as there are trials: both share a program."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fenchel.intervals import around, bootstrap_cells, bootstrap_mean
 from fenchel.studies import Scale
-from fenchel.studies.intervals import around, bootstrap_cells, bootstrap_mean
 
 
 def test_share_runs_from_random_to_the_bound():

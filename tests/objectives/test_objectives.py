@@ -188,7 +188,10 @@ def test_weights(returns, dual, risk):
     array, dual = np.asarray(returns), jnp.array(dual)
     paper = FenchelMeanVariance(risk).weights(returns, dual)
     tolerance = {"rtol": 0, "atol": 1e-8 * (1 + risk)}
-    np.testing.assert_allclose(paper, 2 * float(dual) * array - array**2, atol=1e-9 * (1 + 1 / risk))
+    psi = FenchelMeanVariance(risk).surrogate
+    np.testing.assert_allclose(
+        paper, psi(returns, dual) - psi(jnp.zeros(()), dual), atol=1e-9 * (1 + 1 / risk)
+    )
     natural = MeanVariance(risk).weights(returns, dual)
     np.testing.assert_allclose(natural, array - risk * (array**2 - 2 * float(dual) * array), **tolerance)
     np.testing.assert_allclose(Expectation().weights(returns, dual), array, **tolerance)
@@ -241,3 +244,14 @@ def test_single_precision_stays_single(make):
     objective = make(0.5)
     for result in (objective.value(returns), objective.best_dual(returns), objective.weights(returns, dual)):
         assert result.dtype == jnp.float32
+
+
+@pytest.mark.parametrize("risk", [1.0, 0.01, 1e-4])
+def test_weights_of_the_papers_scale_are_exact_to_rounding_in_single_precision(risk):
+    """ψ(R, y) and ψ(0, y) are near 1/(4λ²), and their difference is what is left of their digits."""
+    returns = np.geomspace(1e-4, 1, 50, dtype=np.float32)
+    dual = np.float32(0.3 + 1 / (2 * risk))
+    objective = FenchelMeanVariance(jnp.asarray(risk, jnp.float32))
+    found = np.asarray(objective.weights(jnp.asarray(returns), jnp.asarray(dual)), float)
+    exact = 2 * float(dual) * returns.astype(float) - returns.astype(float) ** 2
+    np.testing.assert_allclose(found, exact, rtol=1e-6)

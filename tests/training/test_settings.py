@@ -181,6 +181,7 @@ BAD = [
     ({"algorithm": 3}, "algorithm = 3: must be a solver or the name of an algorithm"),
     ({"algorithm": "pg", "risk_aversion": 0.5}, "has no effect on the objective expectation"),
     ({"algorithm": "pg", "dual_min": 0.0, "dual_step_size": None}, "dual_min = 0.0: is no setting of pg"),
+    ({"algorithm": "pg", "objective": "mean-variance"}, "objective = 'MeanVariance': has a dual, which pg"),
     ({"algorithm": "tamar", "optimizer": "adam"}, "optimizer = 'adam': is no setting of tamar"),
     ({"algorithm": "rcpg", "fresh_batch": True}, "fresh_batch = True: is no setting of rcpg"),
     ({"algorithm": "sbmd"}, "policy = 'LinearSoftmax': sbmd moves probabilities themselves"),

@@ -102,7 +102,7 @@ def bsg(
 
 
 def pg(policy_step_size: StepSize = 0.01, **options: Unpack[BlockOptions]) -> BlockAscent:
-    """REINFORCE: the policy alone; the dual stays where it started."""
+    """REINFORCE: the policy alone; a dual, if the objective has one, stays where it started."""
     return BlockAscent(bsg(policy_step_size, **options).blocks[1:])
 
 

@@ -16,7 +16,6 @@ from fenchel.objectives.base import AbstractObjective
 NOISE_BUDGET = 2**17
 """Numbers of noise drawn at once: half of a second-level cache."""
 
-
 MOST_AT_ONCE = 128
 """Iterations whose noise is drawn at once: enough to spread the cost of a draw over, and few enough to waste
 little where a chunk ends sooner."""

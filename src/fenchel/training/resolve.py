@@ -127,6 +127,7 @@ def draft(
     actor = _policy(policy, world, settings.seed)
     _require_geometry(algorithm, actor, settings)
     goal = _objective(objective, algorithm, settings)
+    _require_mover(algorithm, goal, settings)
     estimator = ScoreFunction(world, settings.batch_size, settings.control_variate)
     selection = _selection(settings, world)
     solver = _solver(algorithm, settings, settings.policy_step_size)
@@ -188,6 +189,13 @@ def _require_geometry(algorithm: AlgorithmLike, policy: AbstractPolicy, settings
     if astray and isinstance(policy, DirectTabular):
         remedy = f"does not stay a table of probabilities under {algorithm}: choose 'sbmd', or 'tabular'"
         raise InputError("policy", name, f"{remedy}, or policy_prox 'simplex'")
+
+
+def _require_mover(algorithm: AlgorithmLike, objective: AbstractObjective, settings: Settings) -> None:
+    """Where nothing moves the dual, the user has to say which one is meant."""
+    if algorithm == "pg" and objective.has_dual and settings.dual is None:
+        remedy = "has a dual, which pg leaves where it is: say where by dual, or choose mvp"
+        raise InputError("objective", type(objective).__name__, remedy)
 
 
 def _require_drawable(problem: Problem, settings: Settings) -> None:

@@ -12,11 +12,12 @@ from fenchel.ascent.base import AbstractSolver, SolverState, StepInfo
 from fenchel.ascent.mirror import AbstractMirror, Euclidean
 from fenchel.ascent.prox import AbstractProx
 from fenchel.ascent.schedules import AbstractSchedule, Constant
-from fenchel.errors import InputError, require, require_choice
+from fenchel.errors import InputError, require, require_choice, require_positive
 from fenchel.estimators.base import AbstractEstimator
 from fenchel.estimators.episodes import Episodes
 from fenchel.noise import uniforms
 from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.phased import Phased
 from fenchel.policies.base import AbstractPolicy
 
 ORDERS = ("cyclic", "simultaneous", "random", "shuffled")
@@ -42,6 +43,7 @@ class Block(eqx.Module):
         optimizer: Optax transformation of the direction; its own learning rate multiplies the step size.
         prox: proximal operator or projection applied after the step.
         mirror: geometry of the step.
+        exact: of the dual: no step, but the best dual of the batch.
     """
 
     where: tuple[str, ...] = eqx.field(static=True)
@@ -49,6 +51,11 @@ class Block(eqx.Module):
     optimizer: optax.GradientTransformation = eqx.field(static=True, default=PLAIN)
     prox: AbstractProx | None = None
     mirror: AbstractMirror = Euclidean()
+    exact: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self) -> None:
+        remedy = "only the dual has a best value in closed form; leave it out for other blocks"
+        require(not self.exact or self.where == ("dual",), "exact", self.exact, remedy)
 
     def select(self, iterate: Iterate) -> PyTree:
         """The block's own parameters; everything else is None."""
@@ -81,15 +88,21 @@ class BlockAscent(AbstractSolver):
             iterate; "random" updates one block, drawn uniformly, and leaves the others bit for bit.
         fresh_batch: sample a batch of its own for each block. It removes the O(β) bias that arises when a
             block sees both an updated dual and the episodes that updated it.
+        phase_in: iterations over which the policy's objective turns from the expected return into the one
+            asked for; None to begin with that. Many risk objectives have a local optimum at doing nothing,
+            which the policies of least risk aversion are far from.
     """
 
     blocks: tuple[Block, ...]
     order: str = eqx.field(static=True, default="cyclic")
     fresh_batch: bool = eqx.field(static=True, default=False)
+    phase_in: float | Float[Array, ""] | None = None
 
     def __check_init__(self) -> None:
         require(len(self.blocks) > 0, "blocks", self.blocks, "must hold at least one block")
         require_choice("order", self.order, ORDERS)
+        if isinstance(self.phase_in, int | float):
+            require_positive("phase_in", self.phase_in)
 
     @property
     def batches(self) -> int:
@@ -119,6 +132,8 @@ class BlockAscent(AbstractSolver):
         objective: AbstractObjective,
     ) -> tuple[SolverState, StepInfo]:
         """One sweep over the blocks."""
+        if self.phase_in is not None:
+            objective = Phased(objective, jnp.minimum(iteration / self.phase_in, 1))
         sweep = _Sweep(self, iteration, estimator, objective, noise[0], Iterate(state.policy, state.dual))
         memory = state.memory
         if self.order == "shuffled":
@@ -171,18 +186,21 @@ class _Sweep:
 
     def returns(self) -> Float[Array, " m"]:
         """Returns of all batches of the step."""
-        return jnp.concatenate([episodes.returns for episodes in self.sampled])
+        return jnp.concatenate([episodes.own_returns for episodes in self.sampled])
 
     def move(self, index: int, iterate: Iterate, memory: PyTree, episodes: Episodes) -> tuple[PyTree, PyTree]:
         """New parameters and memory of one block."""
         block = self.solver.blocks[index]
         params = block.select(iterate)
+        if block.exact:
+            best = params._replace(dual=self.objective.best_dual(episodes.own_returns))
+            return (best if block.prox is None else block.prox(best, jnp.ones(()))), memory[index]
         direction = block.select(self.direction(iterate, episodes, params))
         return block.update(direction, self.iteration, params, memory[index])
 
     def direction(self, iterate: Iterate, episodes: Episodes, params: PyTree) -> Iterate:
         """Ascent direction at the iterate, of the policy only where the block holds some of it."""
-        slope = jax.grad(self._mean_surrogate, argnums=1)(episodes.returns, iterate.dual)
+        slope = jax.grad(self._mean_surrogate, argnums=1)(episodes.own_returns, iterate.dual)
         if not jax.tree.leaves(params.policy):
             return Iterate(params.policy, slope)
         policy = self.estimator.direction(iterate.policy, episodes, self.objective, iterate.dual)

@@ -73,4 +73,33 @@ class RobbinsMonro(AbstractSchedule):
         return self.value * (1 + iteration / self.offset) ** -self.exponent
 
 
-SCHEDULES: dict[str, type[AbstractSchedule]] = {"constant": Constant, "robbins-monro": RobbinsMonro}
+@final
+class Cosine(AbstractSchedule):
+    """β_t = β (1 + cos(π t/T))/2: large steps first, and none at the end, which averages the last batches.
+
+    Arguments:
+        value: β.
+        length: T, the number of iterations.
+
+    >>> import jax.numpy as jnp
+    >>> Cosine(0.5, length=10.0)(jnp.array([0, 5, 10, 11])).tolist()
+    [0.5, 0.25, 0.0, 0.0]
+    """
+
+    length: float | Float[Array, ""] = 1.0
+
+    def __check_init__(self) -> None:
+        if isinstance(self.length, int | float):
+            require_positive("length", self.length)
+
+    def __call__(self, iteration: Int[Array, "..."]) -> Float[Array, "..."]:
+        """β (1 + cos(π t/T))/2."""
+        done = jnp.minimum(iteration / self.length, 1)
+        return self.value * (1 + jnp.cos(jnp.pi * done)) / 2
+
+
+SCHEDULES: dict[str, type[AbstractSchedule]] = {
+    "constant": Constant,
+    "robbins-monro": RobbinsMonro,
+    "cosine": Cosine,
+}

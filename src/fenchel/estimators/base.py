@@ -28,5 +28,31 @@ class AbstractEstimator(eqx.Module):
         episodes: Episodes,
         objective: AbstractObjective,
         dual: Float[Array, ""],
+        memory: PyTree = None,
+        entropy: Float[Array, ""] | None = None,
     ) -> AbstractPolicy:
-        """An estimate of the gradient of E[ψ(R, y)] in the policy's parameters, shaped like the policy."""
+        """An estimate of the gradient of E[ψ(R, y)] in the policy's parameters, shaped like the policy.
+
+        Arguments:
+            policy: that played the episodes.
+            episodes: a batch.
+            objective: ψ.
+            dual: y.
+            memory: what is remembered of earlier batches and this one; None where nothing is.
+            entropy: weight of the policy's entropy, in units of the typical advantage; None for none.
+        """
+
+    def init(self, policy: AbstractPolicy) -> PyTree:
+        """What is remembered before the first batch; nothing unless overridden."""
+        return None
+
+    def remember(
+        self,
+        memory: PyTree,
+        policy: AbstractPolicy,
+        episodes: Episodes,
+        objective: AbstractObjective,
+        dual: Float[Array, ""],
+    ) -> PyTree:
+        """What is remembered after a batch."""
+        return memory

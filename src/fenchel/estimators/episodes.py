@@ -5,20 +5,35 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from gymnasium.spaces import Discrete
 from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
 from fenchel.envs.base import AbstractEnvironment
+from fenchel.noise import uniforms
 from fenchel.policies.base import AbstractPolicy
+
+LEAD = 0x6C656164
+"""Tag of the noise of leads, which is apart from that of the episodes."""
 
 
 class Episodes(eqx.Module):
-    """m episodes of at most T steps. `alive[k, i]` says whether episode i had a k-th step."""
+    """m episodes of at most T steps, of which the last `led` ones were led by somebody else at first.
+
+    `alive[k, i]` says whether episode i had a k-th step, `own[k, i]` whether the policy chose its action.
+    """
 
     returns: Float[Array, " m"]
     observations: Num[Array, "T m ..."]
     actions: Num[Array, "T m ..."]
     rewards: Float[Array, "T m"]
     alive: Bool[Array, "T m"]
+    own: Bool[Array, "T m"]
+    led: int = eqx.field(static=True, default=0)
+
+    @property
+    def own_returns(self) -> Float[Array, " n"]:
+        """Returns of the episodes that are the policy's from the first step on."""
+        return self.returns[: self.returns.shape[0] - self.led]
 
     @property
     def lengths(self) -> Int[Array, " m"]:
@@ -32,36 +47,75 @@ class RolloutNoise(eqx.Module):
     reset: PyTree
     step: PyTree
     action: PyTree
+    lead: "Lead | None" = None
+
+
+class Lead(eqx.Module):
+    """What the last episodes of a batch do before the policy takes over: repeat one action some times.
+
+    The policy is then judged, and learns, in states that it would not go to by itself.
+    """
+
+    action: Int[Array, " led"]
+    length: Int[Array, " led"]
+
+    @classmethod
+    def draw(cls, key: Key[Array, ""], actions: int, horizon: int, led: int) -> "Lead":
+        """An action and a number of times below the horizon, both uniform."""
+        numbers = uniforms(key, (2, led))
+        action, length = (jnp.floor(numbers[i] * n).astype(jnp.int32) for i, n in enumerate((actions, horizon)))
+        return cls(action, length)
 
 
 def draw_rollout(
-    key: Key[Array, ""], env: AbstractEnvironment, policy: AbstractPolicy, count: int
+    key: Key[Array, ""], env: AbstractEnvironment, policy: AbstractPolicy, count: int, led: int = 0
 ) -> RolloutNoise:
-    """The noise of `count` episodes."""
+    """The noise of `count` episodes, of which the last `led` are led at first."""
     reset, step, action = jax.random.split(key, 3)
     steps = (env.horizon, count)
-    return RolloutNoise(env.draw(reset, (count,)), env.draw(step, steps), policy.draw(action, steps))
+    noise = RolloutNoise(env.draw(reset, (count,)), env.draw(step, steps), policy.draw(action, steps))
+    if led == 0:
+        return noise
+    space = env.action_space
+    assert isinstance(space, Discrete)
+    lead = Lead.draw(jax.random.fold_in(key, LEAD), int(space.n), env.horizon, led)
+    return eqx.tree_at(lambda x: x.lead, noise, lead, is_leaf=lambda x: x is None)
 
 
 def rollout(env: AbstractEnvironment, policy: AbstractPolicy, noise: RolloutNoise) -> Episodes:
     """Play episodes; deterministic in the noise. An ended episode stands still and earns nothing."""
 
-    def advance(carry: Any, noise_now: Any) -> tuple[Any, Any]:
+    def advance(carry: Any, now: Any) -> tuple[Any, Any]:
         state, observation, alive, ret, factor = carry
-        env_noise, policy_noise = noise_now
+        step, env_noise, policy_noise = now
         action, _ = jax.vmap(policy.sample)(policy_noise, observation)
+        action, own = _led(noise.lead, step, action)
         after, seen = jax.vmap(env.step)(env_noise, state, action)
         reward = jnp.where(alive, seen.reward, 0)
         going = alive & ~(seen.terminated | seen.truncated)
         state, following = _keep(going, (after, seen.observation), (state, observation))
         carry = (state, following, going, ret + factor * reward, factor * env.discount)
-        return carry, (observation, action, reward, alive)
+        return carry, (observation, action, reward, alive, alive & own)
 
     state, observation = jax.vmap(env.reset)(noise.reset)
     count = jax.tree.leaves(observation)[0].shape[0]
     start = (state, observation, jnp.ones(count, bool), jnp.zeros(count), jnp.ones(()))
-    (_, _, _, returns, _), steps = jax.lax.scan(advance, start, (noise.step, noise.action))
-    return Episodes(returns, *steps)
+    scanned = jnp.arange(env.horizon), noise.step, noise.action
+    (_, _, _, returns, _), steps = jax.lax.scan(advance, start, scanned)
+    return Episodes(returns, *steps, led=0 if noise.lead is None else noise.lead.action.shape[0])
+
+
+def _led(
+    lead: Lead | None, step: Int[Array, ""], action: Num[Array, "m ..."]
+) -> tuple[Num[Array, "m ..."], Bool[Array, " m"]]:
+    """The actions, and whether they are the policy's own."""
+    count = action.shape[0]
+    if lead is None:
+        return action, jnp.ones(count, bool)
+    free = count - lead.action.shape[0]
+    own = jnp.concatenate([jnp.ones(free, bool), step >= lead.length])
+    given = jnp.concatenate([action[:free], lead.action.astype(action.dtype)])
+    return jnp.where(own, action, given), own
 
 
 def _keep(flag: Bool[Array, " m"], new: PyTree, old: PyTree) -> PyTree:

@@ -35,12 +35,22 @@ class AbstractObjective(eqx.Module):
         """The same objective in the units of the return: what reports call the value."""
         return self
 
-    def weights(self, returns: Float[Array, " m"], dual: Float[Array, ""]) -> Float[Array, " m"]:
+    def weights(
+        self,
+        returns: Float[Array, " m"],
+        dual: Float[Array, ""],
+        sample: Float[Array, " n"] | None = None,
+    ) -> Float[Array, " m"]:
         """What each episode contributes to the policy's score-function direction: ψ(R, y) − ψ(0, y).
 
         A part of ψ that does not depend on R has no expected effect on the policy, so it is left out, as in
         the paper (`def:tildeg_theta`). Objectives that are no expectation of a ψ override this with the
         influence of each return on the value of the batch.
+
+        Arguments:
+            returns: of the episodes to be weighed.
+            dual: y.
+            sample: returns that stand for the policy's law; by default those to be weighed.
         """
         psi = jax.vmap(self.surrogate, (0, None))
         return psi(returns, dual) - self.surrogate(jnp.zeros((), returns.dtype), dual)

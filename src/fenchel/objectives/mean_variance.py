@@ -56,7 +56,12 @@ class FenchelMeanVariance(AbstractObjective):
         """The mean return plus 1/(2λ)."""
         return jnp.mean(returns) + 1 / (2 * self.risk_aversion)
 
-    def weights(self, returns: Float[Array, " m"], dual: Float[Array, ""]) -> Float[Array, " m"]:
+    def weights(
+        self,
+        returns: Float[Array, " m"],
+        dual: Float[Array, ""],
+        sample: Float[Array, " n"] | None = None,
+    ) -> Float[Array, " m"]:
         """2yR − R². As ψ(R, y) − ψ(0, y) it would be a small difference of terms near 1/(4λ²).
 
         In single precision that difference can be off by half a percent for R = 0.001 and λ = 0.01.

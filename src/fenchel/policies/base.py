@@ -6,6 +6,8 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key, Num, PyTree
 
+from fenchel.errors import InputError
+
 
 class AbstractPolicy(eqx.Module):
     """A stochastic policy. Its inexact array leaves are the parameters θ; everything else is fixed."""
@@ -23,6 +25,11 @@ class AbstractPolicy(eqx.Module):
     @abstractmethod
     def mode(self, observation: Num[Array, "..."]) -> Num[Array, "..."]:
         """The likeliest action."""
+
+    def entropy(self, observation: Num[Array, "..."]) -> Float[Array, ""]:
+        """How spread out π(·|s) is, differentiable in the parameters; for methods that reward it."""
+        name = type(self).__name__
+        raise InputError("entropy", name, "is not defined for this policy: define it, or set entropy to 0")
 
     def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
         """Noise for `shape` many calls of `sample`; a PRNG key each unless overridden."""

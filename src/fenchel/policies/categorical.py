@@ -27,6 +27,12 @@ class AbstractDiscrete(AbstractPolicy):
         action = _invert(noise, self.probabilities(observation))
         return action, self.log_prob(observation, action)
 
+    def entropy(self, observation: Num[Array, "..."]) -> Float[Array, ""]:
+        """−Σ_a π(a|s) log π(a|s)."""
+        chances = self.probabilities(observation)
+        least = jnp.finfo(chances.dtype).tiny  # type: ignore[no-untyped-call]
+        return -jnp.sum(chances * jnp.log(jnp.maximum(chances, least)))
+
     def mode(self, observation: Num[Array, "..."]) -> Int[Array, ""]:
         """The likeliest action."""
         return jnp.argmax(self.probabilities(observation)).astype(jnp.int32)

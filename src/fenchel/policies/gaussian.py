@@ -1,7 +1,7 @@
 """Policies over continuous actions: a normal distribution around a learned mean."""
 
 from abc import abstractmethod
-from math import log, pi, prod
+from math import e, log, pi, prod
 from typing import final
 
 import jax.numpy as jnp
@@ -43,6 +43,10 @@ class AbstractGaussian(AbstractPolicy):
     def mode(self, observation: Num[Array, "..."]) -> Float[Array, "..."]:
         """The mean."""
         return self.mean(observation)
+
+    def entropy(self, observation: Num[Array, "..."]) -> Float[Array, ""]:
+        """Σ_i (log σ_i + ½ log 2πe), the same in every state."""
+        return jnp.sum(self.log_std + 0.5 * log(2 * pi * e))
 
     def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
         """A standard normal per coordinate of an action."""

@@ -17,6 +17,7 @@ from fenchel.studies.paper import runs as runs_module
 from fenchel.studies.paper.findings import Claim
 from fenchel.studies.paper.plan import ALGORITHMS, RISK_AVERSIONS
 from fenchel.studies.paper.published import TABLE
+from fenchel.studies.paper.runs import with_neighbours
 from fenchel.studies.paper.truth import least_std
 
 MINI = Plan(
@@ -74,9 +75,19 @@ def test_the_best_cell_of_the_grid_is_chosen(findings):
     tuning = findings.tuning("stopping", "tamar")
     shares = np.asarray(tuning["share"])
     assert shares.shape == (2, 2, 2, MINI.tuning_seeds)
-    best = np.unravel_index(np.argmax(shares.mean(axis=-1)), shares.shape[:-1])
+    cells = np.maximum(shares, 0).mean(axis=-1)
+    assert np.ptp(with_neighbours(cells)) < 1e-12  # in a grid of two by two by two all are neighbours
+    best = 0, 0, 0
     assert tuning["chosen"] == {name: axis[i] for (name, axis), i in zip(tuning["axes"], best, strict=True)}
     assert dict(tuning["axes"])["risk_aversion"] == [RISK_AVERSIONS["stopping"] * w for w in MINI.weights]
+
+
+def test_a_cell_is_judged_with_its_neighbours():
+    cells = np.random.default_rng(0).random((3, 4, 5))
+    found = with_neighbours(cells)
+    assert found[1, 1, 2] == pytest.approx(cells[0:3, 0:3, 1:4].mean())
+    assert found[0, 0, 0] == pytest.approx(cells[:2, :2, :2].mean())
+    assert found[2, 3, 0] == pytest.approx(cells[1:, 2:, :2].mean())
 
 
 def test_budgets_are_equal(findings):

@@ -88,8 +88,8 @@ and the default policy of each environment. For every algorithm and domain: a gr
 cells of λ and step sizes, with {plan.tuning_episodes:,} episodes per learner and {plan.tuning_seeds}
 seeds per cell; then {plan.trials} fresh seeds of the best cell, with {plan.trial_episodes:,} episodes
 each. Plain policy gradient has neither λ nor a second step size, so it gets more seeds per cell: all
-budgets are equal. Cells are judged by J_λ = J − λ Var(R) at the λ of the report ({weights}), whatever λ
-the algorithm itself was given.
+budgets are equal. Cells are judged by J_λ = J − λ Var(R) at the λ of the report ({weights}),
+whatever λ the algorithm itself was given, and on average with their neighbours in the grid.
 
 Means and standard deviations are exact on the option and on stopping; on the portfolio they are
 estimated from {plan.evaluation_episodes:,} episodes per policy. The *share* of a policy is (J_λ −

@@ -47,10 +47,10 @@ class Plan:
     weights: tuple[float, ...] = (0.3, 1.0, 3.0)
     policy_factors: tuple[float, ...] = tuple(10.0 ** (k / 2) for k in range(-4, 5))
     dual_steps: tuple[float, ...] = tuple(10.0 ** (k / 2) for k in range(-6, 0))
-    tuning_seeds: int = 4
+    tuning_seeds: int = 6
     tuning_episodes: int = 30_000
     trials: int = 100
-    trial_episodes: int = 200_000
+    trial_episodes: int = 300_000
     evaluation_episodes: int = 10_000
     uniform_episodes: int = 1_000_000
     restarts: int = 64

@@ -26,17 +26,20 @@ def tune(
 ) -> dict[str, Any]:
     """The grid search: what every cell is worth, and the best of them.
 
-    A cell is judged by J_λ at the λ of the report, whatever λ the algorithm itself was given.
+    A cell is judged by J_λ at the λ of the report, whatever λ the algorithm itself was given, and together
+    with its neighbours: few seeds do not show that one run in fifty fails, but its neighbours may.
     """
     axes = _axes(domain, algorithm, plan)
     seeds = range(TUNING_SEED, TUNING_SEED + plan.seeds(algorithm))
     result = _sweep(domain, algorithm, place, watch, episodes=plan.tuning_episodes, **axes, seed=seeds)
     worth = oracle.worth(_policies(result), plan.evaluation_episodes, TUNING_SEED)
     value = _value(domain, worth).reshape(*(len(axis) for axis in axes.values()), len(seeds))
-    best = np.unravel_index(np.argmax(value.mean(axis=-1)), value.shape[:-1])
+    shares = scale.share(value)
+    judged = with_neighbours(np.maximum(shares, 0).mean(axis=-1))
+    best = np.unravel_index(np.argmax(judged), judged.shape)
     return {
         "axes": [[name, list(axis)] for name, axis in axes.items()],
-        "share": scale.share(value).tolist(),
+        "share": shares.tolist(),
         "chosen": {name: axis[int(i)] for (name, axis), i in zip(axes.items(), best, strict=True)},
         "diverged": sum(row.status == "diverged" for row in result.rows),
         "episodes": result.episodes,
@@ -65,6 +68,17 @@ def try_out(
         "episodes": result.episodes,
         "histogram": histogram(worth.values, worth.chances),
     }
+
+
+def with_neighbours(cells: Array) -> Array:
+    """The mean of every cell of a grid and of those next to it along any axis or diagonal.
+
+    >>> with_neighbours(np.array([0.0, 3.0, 6.0])).tolist()
+    [1.5, 3.0, 4.5]
+    """
+    padded = np.pad(cells, 1, constant_values=np.nan)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3,) * cells.ndim)
+    return np.asarray(np.nanmean(windows, axis=tuple(range(cells.ndim, 2 * cells.ndim))))
 
 
 def updates(algorithm: str, plan: Plan) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fenchel.errors import FenchelError, InputError, StorageError
 
 if TYPE_CHECKING:
-    from fenchel.ascent import bsg, mvp, pg, rcpg, sbmd, sga, tamar
+    from fenchel.ascent import bca, bsg, mvp, pg, rcpg, sbmd, sga, tamar
     from fenchel.envs import AbstractEnvironment, check_env, make
     from fenchel.objectives import CVaR, Entropic, Expectation, FenchelMeanVariance, MeanVariance
     from fenchel.policies import AbstractPolicy, make_policy
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "ascent": ("bsg", "mvp", "pg", "rcpg", "sbmd", "sga", "tamar"),
+    "ascent": ("bca", "bsg", "mvp", "pg", "rcpg", "sbmd", "sga", "tamar"),
     "envs": ("AbstractEnvironment", "check_env", "make"),
     "objectives": ("CVaR", "Entropic", "Expectation", "FenchelMeanVariance", "MeanVariance"),
     "policies": ("AbstractPolicy", "make_policy"),
@@ -65,6 +65,7 @@ __all__ = [
     "StorageError",
     "SweepResult",
     "TrainResult",
+    "bca",
     "bsg",
     "check_env",
     "evaluate",

@@ -14,12 +14,21 @@ from fenchel.errors import (
     require_switch,
 )
 
-SCHEDULE_NAMES = ("constant", "robbins-monro")
+SCHEDULE_NAMES = ("constant", "robbins-monro", "cosine")
 OPTIMIZER_NAMES = ("sgd", "adam")
 PROX_NAMES = ("l1", "group-l1", "squared-l2", "ball", "simplex")
 OUTPUT_NAMES = ("last", "uniform", "weighted", "best")
-CONTROL_VARIATE_NAMES = ("none", "batch", "step")
+CONTROL_VARIATE_NAMES = ("none", "batch", "step", "value", "critic")
 ORDER_NAMES = ("cyclic", "simultaneous", "random", "shuffled")
+
+CHOICES = {
+    "schedule": SCHEDULE_NAMES,
+    "optimizer": OPTIMIZER_NAMES,
+    "control_variate": CONTROL_VARIATE_NAMES,
+    "policy_prox": PROX_NAMES,
+    "order": ORDER_NAMES,
+}
+"""Settings that are a name, or None for the algorithm's own."""
 
 OBJECTIVE_FIELDS = ("risk_aversion", "level")
 """Settings that belong to the objective."""
@@ -37,24 +46,32 @@ class Settings:
     """For tamar: penalise the variance above this bound only."""
     episodes: int = 1_000_000
     """How many episodes to learn from."""
-    batch_size: int = 1
-    """Episodes per update and batch, m."""
-    control_variate: str = "none"
-    """Baseline of the score function: none, batch (leave-one-out mean) or step (per-time-step mean)."""
+    batch_size: int | None = None
+    """Episodes per update and batch, m; 1 by default, for bca 1024."""
+    control_variate: str | None = None
+    """Baseline of the score function: none (default), batch (leave-one-out mean), step (per-time-step mean),
+    value (of state and reward so far, from the batch) or critic (from all batches; the default of bca)."""
+    explore: float | None = None
+    """Share of a batch that begins with one action repeated for a while; 0 by default, for bca 0.5."""
+    entropy: float | None = None
+    """First weight of the policy's entropy, in typical advantages; it fades. 0 by default, for bca 0.05."""
+    phase_in: float | None = None
+    """Share of the run in which risk aversion is phased in; 0 by default, for bca 0.5."""
     policy_step_size: float | None = None
     """β of the policy; by default measured on a small pilot batch."""
     policy_step_factor: float = 1.0
     """Multiplies the policy's step size, given or measured: a grid of it is one around what was measured."""
     dual_step_size: float | None = None
     """β of the dual (for tamar, of the trackers); by default the algorithm's own (see `fenchel list`)."""
-    schedule: str = "constant"
-    """Step sizes over time: constant, or robbins-monro, which is β / (1 + t / offset)^exponent."""
+    schedule: str | None = None
+    """Step sizes over time: constant (default), robbins-monro, which is β / (1 + t / offset)^exponent, or
+    cosine, which falls to zero (the default of bca)."""
     offset: float | None = None
     """Robbins-Monro: iterations until the decay sets in; a tenth of all iterations by default."""
     exponent: float = 0.75
     """Robbins-Monro: above ½, at most 1."""
-    optimizer: str = "sgd"
-    """Transformation of the policy's direction: sgd or adam."""
+    optimizer: str | None = None
+    """Transformation of the policy's direction: sgd or adam; by default the algorithm's own."""
     policy_prox: str | None = None
     """Penalty on the policy's parameters: l1, group-l1, squared-l2, ball or simplex."""
     prox_strength: float = 0.01
@@ -84,14 +101,10 @@ class Settings:
         for name, value in vars(self).copy().items():
             object.__setattr__(self, name, _plain(value))
         self._check_numbers()
-        require_choice("schedule", self.schedule, SCHEDULE_NAMES)
-        require_choice("optimizer", self.optimizer, OPTIMIZER_NAMES)
         require_choice("output", self.output, OUTPUT_NAMES)
-        require_choice("control_variate", self.control_variate, CONTROL_VARIATE_NAMES)
-        if self.policy_prox is not None:
-            require_choice("policy_prox", self.policy_prox, PROX_NAMES)
-        if self.order is not None:
-            require_choice("order", self.order, ORDER_NAMES)
+        for field, names in CHOICES.items():
+            if getattr(self, field) is not None:
+                require_choice(field, getattr(self, field), names)
         require_switch("fresh_batch", self.fresh_batch)
 
     def _check_numbers(self) -> None:
@@ -106,8 +119,14 @@ class Settings:
             require(self.dual_min <= self.dual_max, "dual_min", self.dual_min, remedy)
         require(0 < require_number("level", self.level) <= 1, "level", self.level, _LEVEL)
         _if_given(require_positive, "offset", self.offset)
-        for field in ("episodes", "batch_size", "validation_every", "validation_episodes"):
+        for field in ("episodes", "validation_every", "validation_episodes"):
             require_count(field, getattr(self, field))
+        _if_given(require_count, "batch_size", self.batch_size)
+        for field in ("entropy", "phase_in", "explore"):
+            _if_given(require_nonnegative, field, getattr(self, field))
+        for field in ("phase_in", "explore"):
+            value = getattr(self, field)
+            require(value is None or value < 1, field, value, "is a share, and must be below 1")
         require(0.5 < require_number("exponent", self.exponent) <= 1, "exponent", self.exponent, _EXPONENT)
 
     def changed(self, changes: dict[str, Any]) -> Self:
@@ -116,6 +135,17 @@ class Settings:
         for name in changes:
             require_choice("setting", name, names)
         return replace(self, **changes)
+
+    @property
+    def batch(self) -> int:
+        """Episodes per batch; one where nothing was said."""
+        return 1 if self.batch_size is None else self.batch_size
+
+    def filled(self, defaults: dict[str, Any]) -> Self:
+        """With defaults where nothing was said."""
+        return replace(
+            self, **{name: value for name, value in defaults.items() if getattr(self, name) is None}
+        )
 
     def require_default(self, names: tuple[str, ...], why: str) -> None:
         """Raise if any of these was changed."""

@@ -1,11 +1,11 @@
 """Ascent: the order in which the blocks move, and the algorithms that are made of it."""
 
-from fenchel.ascent.algorithms import ALGORITHMS, Recipe, StepSize, bsg, mvp, pg, rcpg, sbmd, sga, tamar
+from fenchel.ascent.algorithms import ALGORITHMS, Recipe, StepSize, bca, bsg, mvp, pg, rcpg, sbmd, sga, tamar
 from fenchel.ascent.base import AbstractSolver, SolverState, StepInfo
 from fenchel.ascent.blocks import ORDERS, Block, BlockAscent, Iterate
 from fenchel.ascent.mirror import AbstractMirror, Entropic, Euclidean
 from fenchel.ascent.prox import L1, AbstractProx, Ball, Box, GroupL1, Simplex, SquaredL2
-from fenchel.ascent.schedules import AbstractSchedule, Constant, RobbinsMonro
+from fenchel.ascent.schedules import AbstractSchedule, Constant, Cosine, Fading, RobbinsMonro
 from fenchel.ascent.selection import (
     AbstractSelection,
     BestIterate,
@@ -30,8 +30,10 @@ __all__ = [
     "BlockAscent",
     "Box",
     "Constant",
+    "Cosine",
     "Entropic",
     "Euclidean",
+    "Fading",
     "GroupL1",
     "Iterate",
     "LastIterate",
@@ -45,6 +47,7 @@ __all__ = [
     "TwoTimeScale",
     "UniformIterate",
     "WeightedIterate",
+    "bca",
     "bsg",
     "mvp",
     "pg",

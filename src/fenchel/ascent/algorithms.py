@@ -1,7 +1,7 @@
 """The paper's algorithms by name. Each is data: an order, blocks, step sizes."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import equinox as eqx
 import optax
@@ -16,6 +16,21 @@ from fenchel.ascent.tamar import TwoTimeScale
 from fenchel.errors import require_nonnegative
 
 StepSize = float | AbstractSchedule
+
+ADAM = optax.adam(1.0, b2=0.95)
+"""With a short memory: gradients fade by orders of magnitude, and a heavy tail must not be remembered."""
+
+PAPER: dict[str, Any] = {
+    **{"batch_size": 1, "control_variate": "none", "schedule": "constant"},
+    **{"explore": 0.0, "entropy": 0.0, "phase_in": 0.0},
+}
+"""Settings of the paper's algorithms."""
+
+MINI_BATCH: dict[str, Any] = {
+    **{"batch_size": 1024, "control_variate": "critic", "schedule": "cosine"},
+    **{"explore": 0.5, "entropy": 0.05, "phase_in": 0.5},
+}
+"""Settings of `bca`: found on some instances of option and stopping, and good on others."""
 
 
 class BlockOptions(TypedDict, total=False):
@@ -118,11 +133,30 @@ def tamar(
     return TwoTimeScale(*steps, risk_aversion, variance_bound)
 
 
+def bca(
+    policy_step_size: StepSize = 0.01,
+    *,
+    entropy: AbstractSchedule | None = None,
+    phase_in: float | None = None,
+    **options: Unpack[BlockOptions],
+) -> BlockAscent:
+    """Block coordinate ascent on mini-batches: the batch's best dual, then an Adam step of the policy.
+
+    Made for the batches, the critic, the leads and the schedules of its recipe, which training takes.
+    """
+    options.setdefault("policy_optimizer", ADAM)
+    dual = Block(("dual",), prox=options.get("dual_prox"), exact=True)
+    policy = bsg(policy_step_size, **options).blocks[1]
+    return BlockAscent((dual, policy), phase_in=phase_in, entropy=entropy)
+
+
 class Recipe(NamedTuple):
-    """A named algorithm and the objective it is made for."""
+    """A named algorithm, the objective it is made for, and the settings it brings."""
 
     build: Callable[..., AbstractSolver]
     objective: str
+    settings: dict[str, Any] = PAPER
+    """Where a user says nothing."""
 
     @property
     def summary(self) -> str:
@@ -138,6 +172,7 @@ ALGORITHMS: dict[str, Recipe] = {
     "bsg": Recipe(bsg, "fenchel-mean-variance"),
     "pg": Recipe(pg, "expectation"),
     "tamar": Recipe(tamar, "mean-variance"),
+    "bca": Recipe(bca, "mean-variance", MINI_BATCH),
 }
 
 

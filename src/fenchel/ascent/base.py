@@ -28,8 +28,10 @@ class AbstractSolver(eqx.Module):
     """A frozen description of a method. All state is passed explicitly; all randomness is drawn first."""
 
     @abstractmethod
-    def init(self, policy: AbstractPolicy, dual: Float[Array, ""]) -> SolverState:
-        """The state before the first step."""
+    def init(
+        self, policy: AbstractPolicy, dual: Float[Array, ""], estimator: AbstractEstimator | None = None
+    ) -> SolverState:
+        """The state before the first step; an estimator may have something to remember."""
 
     @abstractmethod
     def draw(self, key: Key[Array, ""], policy: AbstractPolicy, estimator: AbstractEstimator) -> PyTree:

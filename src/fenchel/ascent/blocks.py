@@ -91,12 +91,15 @@ class BlockAscent(AbstractSolver):
         phase_in: iterations over which the policy's objective turns from the expected return into the one
             asked for; None to begin with that. Many risk objectives have a local optimum at doing nothing,
             which the policies of least risk aversion are far from.
+        entropy: weight of the policy's entropy in its direction, in units of the typical advantage, which the
+            direction is then divided by; None for neither.
     """
 
     blocks: tuple[Block, ...]
     order: str = eqx.field(static=True, default="cyclic")
     fresh_batch: bool = eqx.field(static=True, default=False)
     phase_in: float | Float[Array, ""] | None = None
+    entropy: AbstractSchedule | None = None
 
     def __check_init__(self) -> None:
         require(len(self.blocks) > 0, "blocks", self.blocks, "must hold at least one block")
@@ -109,12 +112,15 @@ class BlockAscent(AbstractSolver):
         """One, or one per block; a random block needs just one."""
         return len(self.blocks) if self.fresh_batch and self.order != "random" else 1
 
-    def init(self, policy: AbstractPolicy, dual: Float[Array, ""]) -> SolverState:
-        """Initial optimiser state of every block."""
+    def init(
+        self, policy: AbstractPolicy, dual: Float[Array, ""], estimator: AbstractEstimator | None = None
+    ) -> SolverState:
+        """Initial optimiser state of every block, and at the end what the estimator remembers."""
         iterate = Iterate(policy, dual)
         self._check_partition(iterate)
-        memory = tuple(block.optimizer.init(block.select(iterate)) for block in self.blocks)
-        return SolverState(policy, dual, memory)
+        memory = (block.optimizer.init(block.select(iterate)) for block in self.blocks)
+        learned = None if estimator is None else estimator.init(policy)
+        return SolverState(policy, dual, (*memory, learned))
 
     def draw(
         self, key: Key[Array, ""], policy: AbstractPolicy, estimator: AbstractEstimator
@@ -189,38 +195,43 @@ class _Sweep:
         return jnp.concatenate([episodes.own_returns for episodes in self.sampled])
 
     def move(self, index: int, iterate: Iterate, memory: PyTree, episodes: Episodes) -> tuple[PyTree, PyTree]:
-        """New parameters and memory of one block."""
+        """New parameters of one block, and the memory of all."""
         block = self.solver.blocks[index]
         params = block.select(iterate)
         if block.exact:
             best = params._replace(dual=self.objective.best_dual(episodes.own_returns))
-            return (best if block.prox is None else block.prox(best, jnp.ones(()))), memory[index]
-        direction = block.select(self.direction(iterate, episodes, params))
-        return block.update(direction, self.iteration, params, memory[index])
+            return (best if block.prox is None else block.prox(best, jnp.ones(()))), memory
+        direction, learned = self.direction(iterate, episodes, params, memory[-1])
+        params, own = block.update(block.select(direction), self.iteration, params, memory[index])
+        return params, (*_put(memory[:-1], index, own), learned)
 
-    def direction(self, iterate: Iterate, episodes: Episodes, params: PyTree) -> Iterate:
+    def direction(
+        self, iterate: Iterate, episodes: Episodes, params: PyTree, learned: PyTree
+    ) -> tuple[Iterate, PyTree]:
         """Ascent direction at the iterate, of the policy only where the block holds some of it."""
         slope = jax.grad(self._mean_surrogate, argnums=1)(episodes.own_returns, iterate.dual)
         if not jax.tree.leaves(params.policy):
-            return Iterate(params.policy, slope)
-        policy = self.estimator.direction(iterate.policy, episodes, self.objective, iterate.dual)
-        return Iterate(policy, slope)
+            return Iterate(params.policy, slope), learned
+        about = iterate.policy, episodes, self.objective, iterate.dual
+        learned = self.estimator.remember(learned, *about)
+        entropy = None if self.solver.entropy is None else self.solver.entropy(self.iteration)
+        return Iterate(self.estimator.direction(*about, learned, entropy), slope), learned
 
     def cyclic(self, memory: PyTree) -> tuple[Iterate, PyTree]:
         iterate = self.start
         for index in range(len(self.solver.blocks)):
-            params, own = self.move(index, iterate, memory, self.episodes(iterate))
-            iterate, memory = eqx.combine(params, iterate), _put(memory, index, own)
+            params, memory = self.move(index, iterate, memory, self.episodes(iterate))
+            iterate = eqx.combine(params, iterate)
         return iterate, memory
 
     def parallel(self, memory: PyTree, active: Float[Array, ""] | None) -> tuple[Iterate, PyTree]:
-        iterate, before = self.start, memory
+        iterate = self.start
         for index in range(len(self.solver.blocks)):
-            params, own = self.move(index, self.start, before, self.episodes(self.start))
+            params, moved = self.move(index, self.start, memory, self.episodes(self.start))
             if active is not None:
-                old = (self.solver.blocks[index].select(self.start), before[index])
-                params, own = select(active == index, (params, own), old)
-            iterate, memory = eqx.combine(params, iterate), _put(memory, index, own)
+                old = (self.solver.blocks[index].select(self.start), memory)
+                params, moved = select(active == index, (params, moved), old)
+            iterate, memory = eqx.combine(params, iterate), moved
         return iterate, memory
 
     def shuffled(self, numbers: Float[Array, " b"], memory: PyTree) -> tuple[Iterate, PyTree]:
@@ -230,9 +241,8 @@ class _Sweep:
 
             def branch(index: int, arrays: PyTree, episodes: Episodes = episodes) -> PyTree:
                 iterate, memory = eqx.combine(arrays, static)
-                params, own = self.move(index, iterate, memory, episodes)
-                moved = (eqx.combine(params, iterate), _put(memory, index, own))
-                return eqx.filter(moved, eqx.is_array)
+                params, memory = self.move(index, iterate, memory, episodes)
+                return eqx.filter((eqx.combine(params, iterate), memory), eqx.is_array)
 
             branches = [lambda a, i=i: branch(i, a) for i in range(len(self.solver.blocks))]
             arrays = jax.lax.switch(index, branches, arrays)

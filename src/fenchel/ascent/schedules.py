@@ -98,6 +98,30 @@ class Cosine(AbstractSchedule):
         return self.value * (1 + jnp.cos(jnp.pi * done)) / 2
 
 
+@final
+class Fading(AbstractSchedule):
+    """β_t = β (1 − t/T)², and zero from T on: for what helps at first and must not matter in the end.
+
+    Arguments:
+        value: β.
+        length: T, the number of iterations.
+
+    >>> import jax.numpy as jnp
+    >>> Fading(0.5, length=10.0)(jnp.array([0, 5, 10, 11])).tolist()
+    [0.5, 0.125, 0.0, 0.0]
+    """
+
+    length: float | Float[Array, ""] = 1.0
+
+    def __check_init__(self) -> None:
+        if isinstance(self.length, int | float):
+            require_positive("length", self.length)
+
+    def __call__(self, iteration: Int[Array, "..."]) -> Float[Array, "..."]:
+        """β (1 − t/T)²."""
+        return self.value * jnp.maximum(1 - iteration / self.length, 0) ** 2
+
+
 SCHEDULES: dict[str, type[AbstractSchedule]] = {
     "constant": Constant,
     "robbins-monro": RobbinsMonro,

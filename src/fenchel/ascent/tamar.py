@@ -63,7 +63,9 @@ class TwoTimeScale(AbstractSolver):
         """One batch serves trackers and policy."""
         return 1
 
-    def init(self, policy: AbstractPolicy, dual: Float[Array, ""]) -> SolverState:
+    def init(
+        self, policy: AbstractPolicy, dual: Float[Array, ""], estimator: AbstractEstimator | None = None
+    ) -> SolverState:
         """J starts at the dual given, V at zero."""
         return SolverState(policy, dual, jnp.zeros_like(dual))
 
@@ -85,9 +87,9 @@ class TwoTimeScale(AbstractSolver):
         direction = estimator.direction(state.policy, episodes, Moments(self.penalty(variance)), mean)
         policy = self._ascend(state.policy, direction, self.step_size(iteration))
         alpha = self.tracker_step_size(iteration)
-        ret, square = jnp.mean(episodes.returns), jnp.mean(episodes.returns**2)
+        ret, square = jnp.mean(episodes.own_returns), jnp.mean(episodes.own_returns**2)
         tracked = mean + alpha * (ret - mean), variance + alpha * (square - mean**2 - variance)
-        return SolverState(policy, *tracked), StepInfo(episodes.returns)
+        return SolverState(policy, *tracked), StepInfo(episodes.own_returns)
 
     def penalty(self, variance: Float[Array, ""]) -> Float[Array, ""]:
         """λ g′(V − b): λ for the plain penalty, 2λ (V − b)₊ for a variance bound."""

@@ -2,7 +2,7 @@
 
 from fenchel.envs.base import AbstractEnvironment, AbstractUniformEnvironment, Outcomes, TimeStep
 from fenchel.envs.check import check_env
-from fenchel.envs.observe import ObserveIndex, ObserveReturn
+from fenchel.envs.observe import ObserveBins, ObserveIndex, ObserveReturn
 from fenchel.envs.option import AmericanOption
 from fenchel.envs.parameters import Parameter, parameters
 from fenchel.envs.portfolio import Portfolio
@@ -15,6 +15,7 @@ __all__ = [
     "AbstractEnvironment",
     "AbstractUniformEnvironment",
     "AmericanOption",
+    "ObserveBins",
     "ObserveIndex",
     "ObserveReturn",
     "OptimalStopping",

@@ -90,6 +90,11 @@ class AbstractEnvironment(eqx.Module):
         """How many decision states `index` tells apart; None where there is no such numbering."""
         return None
 
+    @property
+    def index_tells_all(self) -> bool:
+        """Whether `index` tells all that matters of the past, the reward so far included."""
+        return False
+
     def index(self, state: PyTree) -> Int[Array, ""]:
         """The number of a decision state, from 0 to `state_count` − 1; any of these after the last one."""
         name = type(self).__name__

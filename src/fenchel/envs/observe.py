@@ -1,5 +1,7 @@
 """Wrappers that change what the policy sees, and nothing else."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, final
 
 import equinox as eqx
@@ -38,6 +40,11 @@ class AbstractObserver(AbstractEnvironment):
     def state_count(self) -> int | None:
         """That of the inner environment."""
         return self.env.state_count
+
+    @property
+    def index_tells_all(self) -> bool:
+        """Whether that of the inner environment does."""
+        return self.env.index_tells_all
 
     def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
         """The noise of the inner environment."""
@@ -110,16 +117,14 @@ class ObserveReturn(AbstractObserver):
     def reset(self, noise: PyTree) -> tuple[ReturnState, Float[Array, " size"]]:
         """Nothing is earned yet."""
         inner, observation = self.env.reset(noise)
-        state = ReturnState(inner, jnp.zeros(()), jnp.zeros((), jnp.int32), jnp.ones(()))
+        state = _nothing_earned(inner)
         return state, _append(observation, state)
 
     def step(
         self, noise: PyTree, state: ReturnState, action: Num[Array, "..."]
     ) -> tuple[ReturnState, TimeStep]:
         """An inner step, whose discounted reward is added up."""
-        inner, seen = self.env.step(noise, state.inner, action)
-        so_far = state.so_far + state.factor * seen.reward
-        after = ReturnState(inner, so_far, state.step + 1, state.factor * self.discount)
+        after, seen = _earn(self.env, noise, state, action)
         return after, seen._replace(observation=_append(seen.observation, after))
 
 
@@ -169,6 +174,84 @@ class ObserveIndex(AbstractObserver):
         """An inner step; after the end the number is that of no decision, but in range."""
         after, seen = self.env.step(noise, state, action)
         return after, seen._replace(observation=self.index(after))
+
+
+@final
+class ObserveBins(AbstractObserver):
+    """Replaces the observation by the number of the state and that of a bin of the reward so far.
+
+    For tabular policies of problems whose index does not tell the reward so far.
+
+    Arguments:
+        env: an environment whose `state_count` is not None.
+        edges: between the bins, rising.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from fenchel.envs import Portfolio
+        >>> env = ObserveBins(Portfolio(horizon=3), edges=(1.0, 1.2))
+        >>> int(env.observation_space.n), int(env.reset(jnp.ones(2))[1])
+        (18, 0)
+    """
+
+    env: AbstractEnvironment
+    edges: tuple[float, ...] = eqx.field(static=True)
+
+    def __init__(self, env: AbstractEnvironment, edges: Sequence[float]):
+        self.env = env
+        self.edges = tuple(float(edge) for edge in edges)
+
+    def __check_init__(self) -> None:
+        if self.env.state_count is None:
+            name = type(self.env).__name__
+            raise InputError("env", name, f"has no numbered states to observe; {_cure(self.env)}")
+        rising = all(low < high for low, high in pairwise(self.edges))
+        require(rising, "edges", self.edges, "must rise")
+
+    @property
+    def observation_space(self) -> Discrete:
+        """A number for every state and bin."""
+        return Discrete(self._states * (len(self.edges) + 1))
+
+    @property
+    def state_count(self) -> int:
+        """The same."""
+        return int(self.observation_space.n)
+
+    def index(self, state: ReturnState) -> Int[Array, ""]:
+        """Number of the bin times the number of states, plus that of the state."""
+        place = jnp.searchsorted(jnp.asarray(self.edges, state.so_far.dtype), state.so_far, side="right")
+        return place.astype(jnp.int32) * self._states + self.env.index(state.inner)
+
+    def reset(self, noise: PyTree) -> tuple[ReturnState, Int[Array, ""]]:
+        """Nothing is earned yet."""
+        state = _nothing_earned(self.env.reset(noise)[0])
+        return state, self.index(state)
+
+    def step(
+        self, noise: PyTree, state: ReturnState, action: Num[Array, "..."]
+    ) -> tuple[ReturnState, TimeStep]:
+        """An inner step, whose discounted reward is added up."""
+        after, seen = _earn(self.env, noise, state, action)
+        return after, seen._replace(observation=self.index(after))
+
+    @property
+    def _states(self) -> int:
+        count = self.env.state_count
+        assert count is not None
+        return count
+
+
+def _nothing_earned(inner: PyTree) -> ReturnState:
+    return ReturnState(inner, jnp.zeros(()), jnp.zeros((), jnp.int32), jnp.ones(()))
+
+
+def _earn(
+    env: AbstractEnvironment, noise: PyTree, state: ReturnState, action: Num[Array, "..."]
+) -> tuple[ReturnState, TimeStep]:
+    inner, seen = env.step(noise, state.inner, action)
+    so_far = state.so_far + state.factor * seen.reward
+    return ReturnState(inner, so_far, state.step + 1, state.factor * env.discount), seen
 
 
 def _append(observation: Num[Array, "..."], state: ReturnState) -> Float[Array, " size"]:

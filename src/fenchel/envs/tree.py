@@ -98,6 +98,11 @@ class AbstractPriceTree(AbstractUniformEnvironment):
         """T(T + 1)/2 nodes of the tree; None when the start is spread over an interval."""
         return self.horizon * (self.horizon + 1) // 2 if self.start_spread == 0 else None
 
+    @property
+    def index_tells_all(self) -> bool:
+        """Waiting always earns the same, so the step tells the reward so far."""
+        return self.state_count is not None
+
     def index(self, state: TreeState) -> Int[Array, ""]:
         """t(t + 1)/2 + ups; a finished episode keeps a number of the last decision."""
         if self.start_spread != 0:

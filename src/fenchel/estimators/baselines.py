@@ -72,13 +72,14 @@ def unit_scale(raw: Float[Array, "T m n"], used: Bool[Array, "T m"]) -> Moments:
     where = used[..., None]
     total = jnp.maximum(jnp.sum(where), 1)
     mean = jnp.sum(jnp.where(where, raw, 0), axis=(0, 1)) / total
-    return Moments(mean, jnp.sqrt(jnp.sum(jnp.where(where, (raw - mean) ** 2, 0), axis=(0, 1)) / total))
+    square = jnp.sum(jnp.where(where, (raw - mean[None, None]) ** 2, 0), axis=(0, 1)) / total
+    return Moments(mean, jnp.sqrt(square))
 
 
 def quadratic(raw: Float[Array, "T m n"], moments: Moments) -> Float[Array, "T m d"]:
     """The numbers at unit scale, their squares, and a constant."""
-    gap = raw - moments.mean
-    scaled = jnp.where(moments.std > TINY, gap / jnp.maximum(moments.std, TINY), 0)
+    std = moments.std[None, None]
+    scaled = jnp.where(std > TINY, (raw - moments.mean[None, None]) / jnp.maximum(std, TINY), 0)
     return jnp.concatenate([scaled, scaled**2, jnp.ones_like(scaled[..., :1])], axis=2)
 
 
@@ -102,4 +103,4 @@ def _regression(
         return ridge(jnp.einsum("tmd,tme->de", mine, mine), jnp.einsum("tmd,m->d", mine, weights))
 
     by_odd, by_even = features @ fitted(1), features @ fitted(0)
-    return jnp.where(parity == 0, by_odd, by_even)
+    return jnp.where(parity[None] == 0, by_odd, by_even)

@@ -15,7 +15,7 @@ from fenchel.estimators.baselines import TINY, Moments, quadratic, ridge, seen_s
 from fenchel.estimators.episodes import Episodes
 
 KEPT = 0.8
-"""Weight of what is known when a batch comes in: policy and dual move, and old returns were those of others."""
+"""Weight of what is known when a batch comes in: old returns were those of another policy and dual."""
 
 
 class AbstractCritic(eqx.Module):
@@ -43,7 +43,7 @@ class AbstractCritic(eqx.Module):
         values, own = self.values(memory, episodes), episodes.own
         following = jnp.concatenate([values[1:], values[:1]])
         goes_on = jnp.concatenate([own[1:], jnp.zeros_like(own[:1])])
-        came = jnp.broadcast_to(weights, own.shape)
+        came = jnp.broadcast_to(weights[None], own.shape)
         after = jnp.where(goes_on, self.trust * following + (1 - self.trust) * came, came)
         return jnp.where(own, after - values, 0)
 
@@ -63,7 +63,7 @@ class TableCritic(AbstractCritic):
         """Means and counts of visits."""
         mean, count = memory
         index, own = episodes.observations.ravel(), episodes.own.astype(weights.dtype)
-        sums = jax.ops.segment_sum((own * weights).ravel(), index, self.states)
+        sums = jax.ops.segment_sum((own * weights[None]).ravel(), index, self.states)
         total = KEPT * count + jax.ops.segment_sum(own.ravel(), index, self.states)
         return (KEPT * mean * count + sums) / jnp.maximum(total, TINY), total
 

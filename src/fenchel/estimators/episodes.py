@@ -63,7 +63,9 @@ class Lead(eqx.Module):
     def draw(cls, key: Key[Array, ""], actions: int, horizon: int, led: int) -> "Lead":
         """An action and a number of times below the horizon, both uniform."""
         numbers = uniforms(key, (2, led))
-        action, length = (jnp.floor(numbers[i] * n).astype(jnp.int32) for i, n in enumerate((actions, horizon)))
+        action, length = (
+            jnp.floor(numbers[i] * n).astype(jnp.int32) for i, n in enumerate((actions, horizon))
+        )
         return cls(action, length)
 
 
@@ -79,7 +81,7 @@ def draw_rollout(
     space = env.action_space
     assert isinstance(space, Discrete)
     lead = Lead.draw(jax.random.fold_in(key, LEAD), int(space.n), env.horizon, led)
-    return eqx.tree_at(lambda x: x.lead, noise, lead, is_leaf=lambda x: x is None)
+    return RolloutNoise(noise.reset, noise.step, noise.action, lead)
 
 
 def rollout(env: AbstractEnvironment, policy: AbstractPolicy, noise: RolloutNoise) -> Episodes:
@@ -101,8 +103,9 @@ def rollout(env: AbstractEnvironment, policy: AbstractPolicy, noise: RolloutNois
     count = jax.tree.leaves(observation)[0].shape[0]
     start = (state, observation, jnp.ones(count, bool), jnp.zeros(count), jnp.ones(()))
     scanned = jnp.arange(env.horizon), noise.step, noise.action
-    (_, _, _, returns, _), steps = jax.lax.scan(advance, start, scanned)
-    return Episodes(returns, *steps, led=0 if noise.lead is None else noise.lead.action.shape[0])
+    (_, _, _, returns, _), (seen, actions, rewards, alive, own) = jax.lax.scan(advance, start, scanned)
+    led = 0 if noise.lead is None else int(noise.lead.action.shape[0])
+    return Episodes(returns, seen, actions, rewards, alive, own, led)
 
 
 def _led(

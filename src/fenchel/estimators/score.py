@@ -17,6 +17,9 @@ from fenchel.estimators.episodes import Episodes, RolloutNoise, draw_rollout, ro
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
 
+TINY = 1e-30
+"""Keeps a batch without any advantage from being divided by zero."""
+
 CONTROL_VARIATES = ("none", "batch", "step", "value", "critic")
 
 
@@ -96,7 +99,7 @@ class ScoreFunction(AbstractEstimator):
         if entropy is None:
             return weighted_score(policy, episodes, advantage)
         chosen = jnp.maximum(jnp.sum(episodes.own), 1)
-        typical = jnp.sqrt(jnp.sum(advantage**2) / chosen) + jnp.finfo(advantage.dtype).tiny
+        typical = jnp.sqrt(jnp.sum(advantage**2) / chosen) + TINY
         return weighted_score(policy, episodes, advantage / typical, entropy)
 
     def advantage(
@@ -136,11 +139,12 @@ def weighted_score(
     """Gradient of the batch mean of Σ_k (advantage_k log π(a_k|s_k) + entropy · H(π(·|s_k)))."""
 
     def total(policy: AbstractPolicy) -> Float[Array, ""]:
-        log_prob = jax.vmap(jax.vmap(policy.log_prob))(episodes.observations, episodes.actions)
-        gain = advantage * log_prob
-        if entropy is not None:
-            spread = jax.vmap(jax.vmap(policy.entropy))(episodes.observations)
-            gain = gain + entropy * jnp.where(episodes.own, spread, 0)
+        seen, actions = episodes.observations, episodes.actions
+        if entropy is None:
+            gain = advantage * jax.vmap(jax.vmap(policy.log_prob))(seen, actions)
+        else:
+            log_prob, spread = jax.vmap(jax.vmap(policy.score_terms))(seen, actions)
+            gain = advantage * log_prob + entropy * jnp.where(episodes.own, spread, 0)
         return jnp.sum(gain) / advantage.shape[1]
 
     slope: AbstractPolicy = eqx.filter_grad(total)(policy)

@@ -2,7 +2,6 @@
 
 from typing import final
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fenchel.objectives.base import AbstractObjective
@@ -16,6 +15,7 @@ class Phased(AbstractObjective):
         objective: ψ, in the units of the return.
         share: κ, from 0 to 1.
 
+    >>> import jax.numpy as jnp
     >>> from fenchel.objectives import MeanVariance
     >>> Phased(MeanVariance(2.0), jnp.asarray(0.5)).surrogate(jnp.asarray(3.0), jnp.asarray(1.0)).item()
     -1.0

@@ -31,6 +31,12 @@ class AbstractPolicy(eqx.Module):
         name = type(self).__name__
         raise InputError("entropy", name, "is not defined for this policy: define it, or set entropy to 0")
 
+    def score_terms(
+        self, observation: Num[Array, "..."], action: Num[Array, "..."]
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """`log_prob` and `entropy` together; a policy that computes both from the same numbers says how."""
+        return self.log_prob(observation, action), self.entropy(observation)
+
     def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
         """Noise for `shape` many calls of `sample`; a PRNG key each unless overridden."""
         return jax.random.split(key, shape)

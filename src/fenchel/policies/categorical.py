@@ -29,9 +29,7 @@ class AbstractDiscrete(AbstractPolicy):
 
     def entropy(self, observation: Num[Array, "..."]) -> Float[Array, ""]:
         """−Σ_a π(a|s) log π(a|s)."""
-        chances = self.probabilities(observation)
-        least = jnp.finfo(chances.dtype).tiny  # type: ignore[no-untyped-call]
-        return -jnp.sum(chances * jnp.log(jnp.maximum(chances, least)))
+        return _entropy(self.probabilities(observation))
 
     def mode(self, observation: Num[Array, "..."]) -> Int[Array, ""]:
         """The likeliest action."""
@@ -64,12 +62,25 @@ class AbstractCategorical(AbstractDiscrete):
         """The logarithm of π(a|s)."""
         return _log_prob(self.epsilon, self.logits(observation), jnp.asarray(action))
 
+    def score_terms(
+        self, observation: Num[Array, "..."], action: Int[Array, ""]
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Both from the same logits, so that their derivatives go back through them once."""
+        logits = self.logits(observation)
+        spread = _entropy(_soften(_softmax(logits), self.epsilon))
+        return _log_prob(self.epsilon, logits, jnp.asarray(action)), spread
+
 
 def require_epsilon(epsilon: float, actions: int) -> None:
     """Raise unless 0 ≤ ε < 1/A."""
     require_nonnegative("epsilon", epsilon)
     remedy = f"every one of {actions} actions keeps that probability, so it must be below 1/{actions}"
     require(epsilon < 1 / actions, "epsilon", epsilon, remedy)
+
+
+def _entropy(chances: Float[Array, " actions"]) -> Float[Array, ""]:
+    least = jnp.finfo(chances.dtype).tiny  # type: ignore[no-untyped-call]
+    return -jnp.sum(chances * jnp.log(jnp.maximum(chances, least)))
 
 
 def _invert(noise: Float[Array, ""], probabilities: Float[Array, " actions"]) -> Int[Array, ""]:

@@ -66,7 +66,7 @@ class Learner(eqx.Module):
     @classmethod
     def start(cls, method: Method, policy: Any, dual: Float[Array, ""]) -> "Learner":
         """Before the first step."""
-        state = method.solver.init(policy, dual)
+        state = method.solver.init(policy, dual, method.estimator)
         nowhere = jnp.full((), -1, jnp.int32)
         return cls(state, method.selection.init(state), Tally.empty(), nowhere, nowhere)
 

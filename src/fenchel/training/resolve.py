@@ -5,12 +5,13 @@ from typing import Any
 
 import jax.numpy as jnp
 import optax
+from gymnasium.spaces import Discrete
 
-from fenchel.ascent.algorithms import ALGORITHMS, StepSize
+from fenchel.ascent.algorithms import ALGORITHMS, PAPER, StepSize
 from fenchel.ascent.base import AbstractSolver
 from fenchel.ascent.blocks import PLAIN
 from fenchel.ascent.prox import L1, AbstractProx, Ball, Box, GroupL1, Simplex, SquaredL2
-from fenchel.ascent.schedules import Constant, RobbinsMonro
+from fenchel.ascent.schedules import Constant, Cosine, Fading, RobbinsMonro
 from fenchel.ascent.selection import (
     AbstractSelection,
     BestIterate,
@@ -40,6 +41,9 @@ from fenchel.training.settings import Settings
 ADAM_STEP = 0.01
 """Default policy step size with Adam, whose direction has unit scale."""
 
+TABLE_STEP = 0.2
+"""The same for `bca` on a table, where a parameter is a logit and moves no other."""
+
 ADAM = optax.adam(1.0)
 """A shared constant, so that equal solvers share one compiled program."""
 
@@ -57,7 +61,10 @@ _STEPS = (
     "optimizer",
     "policy_prox",
 )
-_SOLVER_ONLY = (*_STEPS, "dual_min", "dual_max", "order", "fresh_batch", "variance_bound")
+_SOLVER_ONLY = (
+    *(*_STEPS, "dual_min", "dual_max", "order", "fresh_batch", "variance_bound"),
+    *("entropy", "phase_in"),
+)
 
 EnvironmentLike = str | AbstractEnvironment
 AlgorithmLike = str | AbstractSolver
@@ -119,16 +126,17 @@ def draft(
     settings: Settings,
 ) -> Draft:
     """Make every choice but a step size to be measured, and check them all: no pilot is run yet."""
-    _require_precise(settings)
-    require(settings.episodes >= settings.batch_size, "episodes", settings.episodes, TOO_FEW)
     if not isinstance(algorithm, str | AbstractSolver):
         raise InputError("algorithm", algorithm, "must be a solver or the name of an algorithm")
+    settings = _filled(algorithm, settings)
+    _require_precise(settings)
+    require(settings.episodes >= settings.batch, "episodes", settings.episodes, TOO_FEW)
     world = resolve_environment(env, policy)
     actor = _policy(policy, world, settings.seed)
     _require_geometry(algorithm, actor, settings)
     goal = _objective(objective, algorithm, settings)
     _require_mover(algorithm, goal, settings)
-    estimator = ScoreFunction(world, settings.batch_size, settings.control_variate)
+    estimator = _estimator(world, settings)
     selection = _selection(settings, world)
     solver = _solver(algorithm, settings, settings.policy_step_size)
     require_all_held(goal)
@@ -142,6 +150,22 @@ def draft(
     return made
 
 
+def _filled(algorithm: AlgorithmLike, settings: Settings) -> Settings:
+    """What was left open, as the algorithm has it; a solver object has its own schedules and entropy."""
+    if not isinstance(algorithm, str):
+        settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
+        return settings.filled(PAPER)
+    require_choice("algorithm", algorithm, ALGORITHMS)
+    return settings.filled(ALGORITHMS[algorithm].settings)
+
+
+def _estimator(env: AbstractEnvironment, settings: Settings) -> ScoreFunction:
+    """Episodes are led only where actions can be listed: elsewhere the policy explores by itself."""
+    finite = isinstance(env.action_space, Discrete)
+    led = int((settings.explore or 0) * settings.batch) if finite else 0
+    return ScoreFunction(env, settings.batch, settings.control_variate or "none", led)
+
+
 def _require_precise(settings: Settings) -> None:
     for name, value in vars(settings).items():
         if isinstance(value, float):
@@ -149,7 +173,7 @@ def _require_precise(settings: Settings) -> None:
 
 
 def _iterations(settings: Settings, solver: AbstractSolver) -> int:
-    count = settings.episodes // (settings.batch_size * solver.batches)
+    count = settings.episodes // (settings.batch * solver.batches)
     require(count > 0, "episodes", settings.episodes, TOO_FEW)
     remedy = f"make {count} iterations, and {MOST_ITERATIONS} are the most: lower it, or raise batch_size"
     require(count <= MOST_ITERATIONS, "episodes", settings.episodes, remedy)
@@ -227,11 +251,13 @@ def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Set
 def _solver(algorithm: AlgorithmLike, settings: Settings, step: float | None) -> AbstractSolver:
     """The solver; `STEP` stands in for a step size of the policy that is not known yet."""
     if not isinstance(algorithm, str):
-        settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
         return algorithm
-    require_choice("algorithm", algorithm, ALGORITHMS)
     build, options = ALGORITHMS[algorithm].build, _options(algorithm, settings)
     iterations = _iterations(settings, build(**options))
+    if settings.entropy:
+        options["entropy"] = Fading(settings.entropy, iterations)
+    if settings.phase_in:
+        options["phase_in"] = settings.phase_in * iterations
     if settings.dual_step_size is not None:
         options["dual_step_size"] = _schedule(settings.dual_step_size, settings, iterations)
     scaled = settings.policy_step_factor * (STEP if step is None else step)
@@ -246,8 +272,15 @@ def _options(algorithm: str, settings: Settings) -> dict[str, Any]:
         settings.require_default(block, why)
         return {"risk_aversion": settings.risk_aversion, "variance_bound": settings.variance_bound}
     settings.require_default(("variance_bound",), f"{why}; tamar has it")
-    options: dict[str, Any] = {"policy_optimizer": ADAM if settings.optimizer == "adam" else PLAIN}
-    options["policy_prox"] = _prox(settings)
+    options: dict[str, Any] = {"policy_prox": _prox(settings)}
+    if settings.optimizer is not None:
+        options["policy_optimizer"] = ADAM if settings.optimizer == "adam" else PLAIN
+    if algorithm == "bca":
+        idle = ("dual_step_size", "order", "fresh_batch")
+        settings.require_default(idle, f"{why}: the dual is the best one of the batch")
+        return {**options, "dual_prox": _dual_box(settings)}
+    for field in ("entropy", "phase_in"):
+        require(not getattr(settings, field), field, getattr(settings, field), f"{why}; bca has it")
     if algorithm == "pg":
         settings.require_default(("dual_step_size", "dual_min", "dual_max", "order", "fresh_batch"), why)
         return options
@@ -266,6 +299,9 @@ def _schedule(value: float, settings: Settings, iterations: int) -> StepSize:
     if settings.schedule == "constant":
         settings.require_default(("offset", "exponent"), "belongs to schedule 'robbins-monro'")
         return Constant(value)
+    if settings.schedule == "cosine":
+        settings.require_default(("offset", "exponent"), "belongs to schedule 'robbins-monro'")
+        return Cosine(value, iterations)
     offset = settings.offset or max(1.0, iterations / 10)
     return RobbinsMonro(value, offset, settings.exponent)
 
@@ -304,6 +340,8 @@ def _selection(settings: Settings, env: AbstractEnvironment) -> AbstractSelectio
 def _pilot(draft: Draft, known: PilotSteps) -> float:
     """The pilot's step size; it does not depend on the seed, so that seeds stay comparable."""
     problem, settings = draft.problem, draft.settings
+    if draft.algorithm == "bca":
+        return TABLE_STEP if isinstance(problem.policy, Tabular) else ADAM_STEP
     if settings.optimizer == "adam":
         return ADAM_STEP
     objective, estimator = problem.objective, problem.estimator

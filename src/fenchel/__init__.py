@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fenchel.envs import AbstractEnvironment, check_env, make
     from fenchel.objectives import CVaR, Entropic, Expectation, FenchelMeanVariance, MeanVariance
     from fenchel.policies import AbstractPolicy, make_policy
+    from fenchel.studies import Frontier, frontier
     from fenchel.training import (
         Evaluation,
         Interrupted,
@@ -33,6 +34,7 @@ _ROOMS = {
     "envs": ("AbstractEnvironment", "check_env", "make"),
     "objectives": ("CVaR", "Entropic", "Expectation", "FenchelMeanVariance", "MeanVariance"),
     "policies": ("AbstractPolicy", "make_policy"),
+    "studies": ("Frontier", "frontier"),
     "training": (
         "Evaluation",
         "Interrupted",
@@ -58,6 +60,7 @@ __all__ = [
     "Expectation",
     "FenchelError",
     "FenchelMeanVariance",
+    "Frontier",
     "InputError",
     "Interrupted",
     "MeanVariance",
@@ -69,6 +72,7 @@ __all__ = [
     "bsg",
     "check_env",
     "evaluate",
+    "frontier",
     "load",
     "make",
     "make_policy",

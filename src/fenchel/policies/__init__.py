@@ -6,6 +6,7 @@ from fenchel.policies.checks import HasSpaces, check_policy
 from fenchel.policies.combined import Beside, Bias
 from fenchel.policies.features import AbstractFeatures, OneHot, Raw, Scaled
 from fenchel.policies.gaussian import AbstractGaussian, LinearGaussian, MLPGaussian
+from fenchel.policies.greedy import Central, Greedy, without_chance
 from fenchel.policies.grids import FEATURES, make_features
 from fenchel.policies.linear import LinearSoftmax
 from fenchel.policies.mlp import MLPSoftmax, Network
@@ -24,7 +25,9 @@ __all__ = [
     "AbstractPolicy",
     "Beside",
     "Bias",
+    "Central",
     "DirectTabular",
+    "Greedy",
     "HasSpaces",
     "LinearGaussian",
     "LinearSoftmax",
@@ -39,4 +42,5 @@ __all__ = [
     "make_features",
     "make_policy",
     "tamar2014",
+    "without_chance",
 ]

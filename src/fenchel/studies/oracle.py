@@ -39,6 +39,9 @@ Array = np.ndarray[Any, Any]
 UNIFORM_EPISODES = 1_000_000
 """Episodes that say what acting at random is worth where nothing exact does."""
 
+FINE = 8
+"""Points of a frontier's curve between two extreme policies."""
+
 AT_ONCE = 25
 """Policies whose episodes are played side by side."""
 
@@ -114,6 +117,15 @@ class FiniteOracle:
         """Exact to rounding, and `upper` is proved."""
         found, natural = self.optimum(objective), objective.natural()
         return Scale(self.uniform.law.value(natural), found.value, found.upper)
+
+    def curve(self, fine: int = FINE) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        """Standard deviation and mean along the frontier, mixtures of its extreme policies included."""
+        hull = self.frontier
+        places = np.linspace(0, len(hull) - 1, fine * (len(hull) - 1) + 1)
+        mean, second = (np.interp(places, np.arange(len(hull)), x) for x in (hull.mean, hull.second))
+        std = np.sqrt(np.maximum(second - mean**2, 0))
+        kept = mean >= mean[np.argmin(std)]
+        return std[kept], mean[kept]
 
     @property
     def uniform(self) -> FinitePolicy:

@@ -135,9 +135,8 @@ def _attainable(axes: "Axes", findings: Findings, domain: str) -> None:
     truth = findings.truth(domain)
     curve = truth["frontier"]
     if truth["vertices"] is not None:
-        std, mean = np.asarray(curve["std"]), np.asarray(curve["mean"])
-        kept = mean >= mean[np.argmin(std)]
-        axes.plot(std[kept], mean[kept], color=INK, linewidth=1.2, marker="." if kept.sum() == 1 else None)
+        single = len(curve["std"]) == 1
+        axes.plot(curve["std"], curve["mean"], color=INK, linewidth=1.2, marker="." if single else None)
         return
     axes.plot(curve["std"], curve["mean"], "x", color=INK, markersize=5)
     weights, uppers = np.asarray(truth["supports"]).T

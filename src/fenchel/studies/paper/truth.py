@@ -10,9 +10,6 @@ from fenchel.studies.paper.plan import RISK_AVERSIONS, Plan
 from fenchel.studies.paper.published import TABLE
 from fenchel.studies.scale import Scale
 
-FINE = 8
-"""Points of the exact frontier between two extreme policies."""
-
 
 def truth(domain: str, oracle: Oracle, plan: Plan) -> dict[str, Any]:
     """The scale of the domain, its frontier or a bound on it, and what the paper's table could be.
@@ -41,12 +38,11 @@ def least_std(supports: list[tuple[float, float]], mean: float) -> float:
 def _finite(domain: str, oracle: FiniteOracle) -> dict[str, Any]:
     objective, hull = MeanVariance(RISK_AVERSIONS[domain]), oracle.frontier
     scale, best = oracle.scale(objective), oracle.optimum(Expectation())
-    places = np.linspace(0, len(hull) - 1, FINE * (len(hull) - 1) + 1)
-    mean, second = (np.interp(places, np.arange(len(hull)), x) for x in (hull.mean, hull.second))
+    std, mean = oracle.curve()
     return {
         "scale": vars(scale),
         "vertices": len(hull),
-        "frontier": {"mean": mean.tolist(), "std": np.sqrt(np.maximum(second - mean**2, 0)).tolist()},
+        "frontier": {"mean": mean.tolist(), "std": std.tolist()},
         "supports": _supports(hull),
         "highest_mean": {"mean": best.mean, "std": best.std, "upper": best.upper},
     }

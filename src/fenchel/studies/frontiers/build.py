@@ -1,0 +1,225 @@
+"""Learning a frontier: a grid of risk aversions and seeds in one program, then a choice among all of it."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from fenchel.envs import AbstractEnvironment
+from fenchel.errors import InputError, require, require_count
+from fenchel.exact import ReturnLaw
+from fenchel.objectives import (
+    OBJECTIVES,
+    AbstractObjective,
+    MeanVariance,
+    make_objective,
+    objective_fields,
+)
+from fenchel.policies import AbstractPolicy, without_chance
+from fenchel.settings import OBJECTIVE_FIELDS
+from fenchel.studies.frontiers.points import Failure, Frontier, Point, efficient
+from fenchel.studies.oracle import FiniteOracle, Oracle, oracle_of, sampled_returns
+from fenchel.studies.scale import Scale
+from fenchel.training import Callback, SweepResult, sweep
+from fenchel.training.resolve import EnvironmentLike, resolve_environment
+from fenchel.training.view import full_view
+
+Array = np.ndarray[Any, Any]
+
+GRID = {
+    "risk_aversion": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+    "level": (0.05, 0.1, 0.25, 0.5, 1.0),
+}
+"""Risk aversions, or levels, of a frontier where none are named."""
+
+VALIDATION_EPISODES = 8192
+"""Episodes that candidates are compared on, the same for all."""
+
+EVALUATION_EPISODES = 100_000
+"""Fresh episodes of the policies chosen, where nothing exact is known."""
+
+FRESH = 1
+"""Seed of the evaluation; the validation has seed 0."""
+
+MOST_STATES = 200_000
+"""States up to which a frontier is measured against the exact optimum."""
+
+
+def frontier(
+    env: EnvironmentLike,
+    *,
+    objective: str = "mean-variance",
+    grid: Sequence[float] | None = None,
+    seeds: int | Sequence[int] = 4,
+    exact: bool = True,
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,
+) -> Frontier:
+    """The best policies for a grid of risk aversions.
+
+    Every pair of risk aversion and seed is learned by `bca`, all in one program. Then, for each pair, the
+    best of all policies with that seed is taken, on validation episodes that are the same for all, with
+    chance and without; one that was learned for a neighbouring risk aversion helps out a learner that got
+    stuck. The best seed stands for its risk aversion, and what is dominated is dropped.
+
+    Arguments:
+        env: the environment or its name. Unless it is observed in some way already, policies see whatever is
+            best for risk: the state, and the reward so far where it matters.
+        objective: "mean-variance", "entropic", "cvar", ...
+        grid: risk aversions; for "cvar" levels.
+        seeds: how many, or which.
+        exact: measure against the certified optimum, where there is one.
+        callbacks: called between the chunks of training.
+        **settings: fields of `Settings`, such as `episodes`.
+
+    >>> found = frontier("stopping", grid=[0.1, 10.0], seeds=1, episodes=50_000)
+    >>> [point.risk_aversion for point in found.points]
+    [10.0]
+    """
+    begun = time.perf_counter()
+    axis, values = _axis(objective, grid)
+    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    require_count("seeds", len(chosen))
+    world = full_view(resolve_environment(env))
+    how: dict[str, Any] = {**settings, axis: values, "seed": chosen}
+    result = sweep(world, "bca", objective=objective, callbacks=callbacks, records=1, **how)
+    goals = [make_objective(objective, **{axis: value}).natural() for value in values]
+    policies = _choose(world, result, goals, len(chosen))
+    oracle = _oracle(world) if exact else None
+    every = _points(world, policies, goals, values, chosen, oracle)
+    return Frontier(
+        points=efficient(_best_seeds(every)),
+        env=world,
+        objective=objective,
+        exact=oracle is not None and oracle.exact,
+        every=every,
+        failed=tuple(_failures(result, axis)),
+        curve=_curve(oracle) if isinstance(goals[0], MeanVariance) else None,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _axis(objective: str, grid: Sequence[float] | None) -> tuple[str, list[float]]:
+    """The number of the objective that a frontier goes along."""
+    names = [name for name in OBJECTIVE_FIELDS if name in objective_fields(OBJECTIVES[objective])]
+    if len(names) != 1:
+        raise InputError("objective", objective, "has no risk aversion for a frontier to go along")
+    values = [float(value) for value in (GRID[names[0]] if grid is None else grid)]
+    require(len(values) > 0, "grid", values, "is empty; give at least one value")
+    require(len(set(values)) == len(values), "grid", values, "holds a value twice")
+    return names[0], values
+
+
+def _choose(
+    env: AbstractEnvironment, result: SweepResult, goals: Sequence[AbstractObjective], seeds: int
+) -> list[AbstractPolicy]:
+    """For each goal and seed the best candidate of that seed."""
+    learned = [row.policy for row in result.rows]
+    candidates = [learned, [without_chance(policy) for policy in learned]]
+    returns = np.stack([sampled_returns(env, listed, VALIDATION_EPISODES) for listed in candidates])
+    shaped = returns.reshape(2, len(goals), seeds, -1)
+    found = []
+    for goal in goals:
+        worth = _values(goal, shaped)
+        for seed in range(seeds):
+            kind, row = np.unravel_index(np.argmax(worth[:, :, seed]), worth.shape[:2])
+            found.append(candidates[int(kind)][int(row) * seeds + seed])
+    return found
+
+
+def _values(goal: AbstractObjective, returns: Float[Array, "... m"]) -> Float[Array, "..."]:
+    """The objective of each sample."""
+    flat = jnp.asarray(returns.reshape(-1, returns.shape[-1]))
+    return np.asarray(jax.jit(jax.vmap(goal.value))(flat), float).reshape(returns.shape[:-1])
+
+
+def _oracle(env: AbstractEnvironment) -> Oracle | None:
+    """What is exactly known of the environment, if anything is."""
+    try:
+        return oracle_of(env, most_states=MOST_STATES)
+    except InputError:
+        return None
+
+
+def _points(
+    env: AbstractEnvironment,
+    policies: list[AbstractPolicy],
+    goals: Sequence[AbstractObjective],
+    values: Sequence[float],
+    seeds: Sequence[int],
+    oracle: Oracle | None,
+) -> tuple[Point, ...]:
+    """What each policy is worth, and where that lies on the exact scale."""
+    pairs = [(goal, value, seed) for goal, value in zip(goals, values, strict=True) for seed in seeds]
+    worths = worth_of_each(env, policies, [goal for goal, _, _ in pairs], oracle)
+    scales = {value: _scale(oracle, goal) for goal, value, _ in pairs}
+    points = []
+    for (_, value, seed), policy, (mean, std, worth) in zip(pairs, policies, worths, strict=True):
+        scale = scales[value]
+        upper, score = (None, None) if scale is None else (scale.upper, float(scale.share(worth)))
+        points.append(Point(value, seed, mean, std, worth, upper, score, policy))
+    return tuple(points)
+
+
+def worth_of_each(
+    env: AbstractEnvironment,
+    policies: Sequence[AbstractPolicy],
+    goals: Sequence[AbstractObjective],
+    oracle: Oracle | None,
+) -> list[tuple[float, float, float]]:
+    """Mean, standard deviation and objective of every policy: exact, or from fresh episodes."""
+    found: dict[int, tuple[float, float, float]] = {}
+    for kind in dict.fromkeys(map(type, policies)):
+        rows = [row for row, policy in enumerate(policies) if type(policy) is kind]
+        group, aims = [policies[row] for row in rows], [goals[row] for row in rows]
+        if isinstance(oracle, FiniteOracle):
+            laws = [ReturnLaw(oracle.problem.returns, law) for law in oracle.laws(group)]
+            numbers = [(law.mean, law.std, law.value(aim)) for law, aim in zip(laws, aims, strict=True)]
+        else:
+            returns = sampled_returns(env, group, EVALUATION_EPISODES, FRESH)
+            numbers = [_statistics(sample, aim) for sample, aim in zip(returns, aims, strict=True)]
+        found |= dict(zip(rows, numbers, strict=True))
+    return [found[row] for row in range(len(policies))]
+
+
+def _statistics(sample: Float[Array, " m"], goal: AbstractObjective) -> tuple[float, float, float]:
+    return float(sample.mean()), float(sample.std(ddof=1)), float(goal.value(jnp.asarray(sample)))
+
+
+def _scale(oracle: Oracle | None, goal: AbstractObjective) -> Scale | None:
+    """None where nothing is known for this objective."""
+    if oracle is None:
+        return None
+    try:
+        return oracle.scale(goal)
+    except InputError:
+        return None
+
+
+def _curve(oracle: Oracle | None) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """The certified frontier from the least standard deviation on."""
+    if not isinstance(oracle, FiniteOracle):
+        return None
+    std, mean = oracle.curve()
+    return tuple(std.tolist()), tuple(mean.tolist())
+
+
+def _best_seeds(every: Sequence[Point]) -> list[Point]:
+    best: dict[float, Point] = {}
+    for point in every:
+        if point.risk_aversion not in best or point.value > best[point.risk_aversion].value:
+            best[point.risk_aversion] = point
+    return list(best.values())
+
+
+def _failures(result: SweepResult, axis: str) -> list[Failure]:
+    pairs = zip(result.settings, result.rows, strict=True)
+    return [
+        Failure(setting[axis], setting["seed"], row.fault or row.status)
+        for setting, row in pairs
+        if row.status == "diverged"
+    ]

@@ -18,6 +18,7 @@ from fenchel.errors import FenchelError, require_choice
 COMMANDS = {
     "train": "learn a policy",
     "evaluate": "play fresh episodes with the policy of a run",
+    "frontier": "the best policies over a grid of risk aversions, for a risk budget",
     "exact": "the certified optimum and frontier of an environment",
     "paper": "rerun the paper's experiments and theory, and say what holds",
     "list": "show environments, algorithms, objectives, policies and settings",

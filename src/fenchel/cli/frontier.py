@@ -1,0 +1,157 @@
+"""`fenchel frontier`: the best policies over a grid of risk aversions, and one for a risk budget."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fenchel.cli.cache import keep_compiled
+from fenchel.cli.environment import build, parameters_of
+from fenchel.cli.figure import require_figure, save
+from fenchel.cli.flags import Command, read_words, show_help, wants_help
+from fenchel.cli.options import Option, options_of
+from fenchel.cli.output import DIVERGED, DONE, say, table, write_json, write_tables
+from fenchel.errors import FenchelError, require, require_count, require_positive
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from fenchel.studies import Frontier
+
+
+@dataclass(frozen=True)
+class FrontierOptions:
+    """What may be said about a frontier."""
+
+    environment: str
+    """the environment, a name that `fenchel list` shows; its parameters are set by --env.NAME VALUE"""
+    preset: str | None = None
+    """The citation whose numbers the environment takes."""
+    objective: str = "mean-variance"
+    """What to learn for: mean-variance, entropic or cvar."""
+    grid: tuple[float, ...] | None = None
+    """Risk aversions, or for cvar levels; by default seven from 0.01 to 10, or five from 0.05 to 1."""
+    seeds: int = 4
+    """Learners per risk aversion, the best of which counts."""
+    seed: int = 0
+    """The first of their seeds."""
+    episodes: int = 1_000_000
+    """How many episodes each of them learns from."""
+    variance_at_most: float | None = None
+    """Also name the policy with the greatest mean under this bound."""
+    mean_at_least: float | None = None
+    """Also name the policy with the least variance above this bound."""
+    all_seeds: bool = False
+    """Show the points of every seed, not only of the best."""
+    out: Path | None = None
+    """Keep the frontier, policies included, in this directory."""
+    figure: Path | None = None
+    """Draw the frontier to this .png, .svg or .pdf file."""
+    json: bool = False
+    """Print one JSON object instead of tables."""
+    quiet: bool = False
+    """Show no progress."""
+
+    def __post_init__(self) -> None:
+        for value in self.grid or ():
+            require_positive("grid", value)
+        require_count("seeds", self.seeds)
+        require_count("seed", self.seed, least=0)
+        require_count("episodes", self.episodes)
+        both = self.variance_at_most is not None and self.mean_at_least is not None
+        require(not both, "mean_at_least", self.mean_at_least, "cannot be given with --variance-at-most")
+        if self.figure is not None:
+            require_figure(self.figure)
+        if self.out is not None:
+            place = str(self.out)
+            require(not self.out.exists(), "out", place, "exists already; name a new directory")
+
+
+COMMAND = Command(
+    "frontier",
+    "Learn the best policies over a grid of risk aversions, and measure them against the certified optimum.",
+    options_of(FrontierOptions),
+    has_parameters=True,
+)
+
+
+def run(words: Sequence[str]) -> int:
+    """Do what the words of the command line ask for."""
+    if wants_help(words):
+        show_help(COMMAND, _known_parameters([word for word in words if not wants_help([word])]))
+        return DONE
+    values, parameters = read_words(COMMAND, words)
+    options = FrontierOptions(**values)
+    env = build(options.environment, options.preset, "state", parameters)
+    keep_compiled()
+    found = _learn(options, env)
+    record = _record(options, found)
+    if options.out is not None:
+        found.save(options.out)
+    if options.figure is not None:
+        save(found.plot(title=f"{options.environment}: {found.objective}"), options.figure)
+    for failure in found.failed:
+        say(f"risk aversion {failure.risk_aversion:g}, seed {failure.seed} diverged: {failure.fault}")
+    if options.json:
+        write_json(record)
+    else:
+        write_tables(_tables(options.environment, record))
+    return DONE if found.points else DIVERGED
+
+
+def _learn(options: FrontierOptions, env: Any) -> "Frontier":
+    from fenchel.studies import frontier
+    from fenchel.training import Interrupted
+    from fenchel.training.progress import ProgressBar
+
+    bar = ProgressBar()
+    try:
+        return frontier(
+            env,
+            objective=options.objective,
+            grid=options.grid,
+            seeds=range(options.seed, options.seed + options.seeds),
+            callbacks=[] if options.quiet else [bar],
+            episodes=options.episodes,
+        )
+    except Interrupted:
+        raise KeyboardInterrupt("interrupted; nothing is kept of a frontier that was not finished") from None
+    finally:
+        bar.close()
+
+
+def _record(options: FrontierOptions, found: "Frontier") -> dict[str, Any]:
+    budget = {"variance_at_most": options.variance_at_most, "mean_at_least": options.mean_at_least}
+    said = {name: value for name, value in budget.items() if value is not None}
+    return {
+        "environment": options.environment,
+        "preset": options.preset,
+        "objective": found.objective,
+        "points": found.table(all_seeds=options.all_seeds),
+        "picked": found.pick(**said).asdict() if said else None,
+        "exact": found.exact,
+        "failed": [vars(failure) for failure in found.failed],
+        "out": None if options.out is None else str(options.out),
+        "figure": None if options.figure is None else str(options.figure),
+        "seconds": found.seconds,
+        "status": "done",
+    }
+
+
+def _tables(name: str, record: dict[str, Any]) -> Iterator["Table"]:
+    columns = ("risk_aversion", "mean", "std", "value", "optimum", "score", "seed")
+    shown = [column.replace("_", " ") for column in columns]
+    rows = ([point[column] for column in columns] for point in record["points"])
+    yield table(f"{name}, {record['objective']}", rows, shown)
+    if record["picked"] is not None:
+        yield table("for the budget", ([record["picked"][column] for column in columns],), shown)
+    kept = {key: record[key] for key in ("seconds", "out", "figure") if record[key] is not None}
+    yield table("", kept.items())
+
+
+def _known_parameters(words: Sequence[str]) -> list[Option]:
+    """Parameters of the environment, if the words name one."""
+    try:
+        return parameters_of(read_words(COMMAND, words).values.get("environment", ""))
+    except FenchelError:
+        return []

@@ -5,6 +5,7 @@ from typing import Any
 
 from fenchel.errors import require, require_choice, require_count
 from fenchel.studies.paper.published import TABLE
+from fenchel.theory.directions import AT_ONCE
 
 ALGORITHMS = ("mvp", "pg", "tamar", "sga", "rcpg")
 
@@ -72,6 +73,7 @@ class Plan:
                 require_count(name, value)
             else:
                 require(len(value) > 0, name, value, "must name at least one")
+        require_count("bias_episodes", self.bias_episodes, AT_ONCE)
         for name, value in (("weights", self.weights), ("bound_points", self.bound_points)):
             require(1.0 in value, name, value, "must contain 1, the λ of the report")
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from fenchel.envs.base import AbstractEnvironment
 from fenchel.estimators.episodes import Episodes
 
-RIDGE = 1e-3
+RIDGE = 1e-4
 """Weight of the ridge, per episode, on features of unit scale."""
 
 TINY = 1e-6
@@ -93,14 +93,17 @@ def ridge(gram: Float[Array, "d d"], cross: Float[Array, " d"]) -> Float[Array, 
 def _regression(
     weights: Float[Array, " m"], raw: Float[Array, "T m n"], own: Bool[Array, "T m"]
 ) -> Float[Array, "T m"]:
-    """Every second episode predicts the others, and the other way round."""
-    features = quadratic(raw, unit_scale(raw, own))
-    kept = jnp.where(own[..., None], features, 0)
+    """Every second episode predicts the others, and the other way round.
+
+    Their scale is their own too: how long an episode lasts depends on its actions, and a baseline must not.
+    """
     parity = jnp.arange(weights.shape[0]) % 2
 
-    def fitted(half: int) -> Float[Array, " d"]:
-        mine = jnp.where((parity == half)[None, :, None], kept, 0)
-        return ridge(jnp.einsum("tmd,tme->de", mine, mine), jnp.einsum("tmd,m->d", mine, weights))
+    def predicted(half: int) -> Float[Array, "T m"]:
+        used = own & (parity == half)[None]
+        features = quadratic(raw, unit_scale(raw, used))
+        mine = jnp.where(used[..., None], features, 0)
+        fit = ridge(jnp.einsum("tmd,tme->de", mine, mine), jnp.einsum("tmd,m->d", mine, weights))
+        return features @ fit
 
-    by_odd, by_even = features @ fitted(1), features @ fitted(0)
-    return jnp.where(parity[None] == 0, by_odd, by_even)
+    return jnp.where(parity[None] == 0, predicted(1), predicted(0))

@@ -38,6 +38,9 @@ CHANGES = {
     "batch_size": {"batch_size": 2},
     "control_variate batch": {"control_variate": "batch"},
     "control_variate step": {"control_variate": "step"},
+    "control_variate value": {"control_variate": "value"},
+    "control_variate critic": {"control_variate": "critic"},
+    "explore": {"explore": 0.5},
     "policy_step_size": {"policy_step_size": 0.1},
     "policy_step_size measured": {"policy_step_size": None},
     "policy_step_factor": {"policy_step_factor": 3.0},
@@ -45,6 +48,7 @@ CHANGES = {
     "dual_step_size": {"dual_step_size": 0.1},
     "dual_step_size by default": {"dual_step_size": None},
     "schedule": {"schedule": "robbins-monro"},
+    "schedule cosine": {"schedule": "cosine"},
     "offset": {"schedule": "robbins-monro", "offset": 30.0},
     "exponent": {"schedule": "robbins-monro", "exponent": 1.0},
     "optimizer": {"optimizer": "adam"},
@@ -73,9 +77,28 @@ def test_every_setting_changes_the_result(name, plain):
     assert not np.array_equal(weights(result), weights(plain))
 
 
+BCA = {
+    "entropy": {"entropy": 0.5},
+    "phase_in": {"phase_in": 0.9, "risk_aversion": 3.0},
+    "explore": {"explore": 0.0},
+    "control_variate": {"control_variate": "batch"},
+    "dual_max": {"dual_max": 0.01},
+}
+
+
+@pytest.mark.parametrize("name", BCA)
+def test_what_the_algorithm_brings_can_be_said_otherwise(name):
+    start = {key: value for key, value in BCA[name].items() if key == "risk_aversion"}
+    plain, other = (
+        train(TABLE, "bca", episodes=60, batch_size=10, **change) for change in (start, BCA[name])
+    )
+    assert not np.array_equal(weights(plain), weights(other))
+
+
 def test_no_setting_was_forgotten():
     tried = {field for change in CHANGES.values() for field in change}
-    assert {field.name for field in fields(Settings)} - tried == {"variance_bound", "order", "level"}
+    others = {"variance_bound", "order", "level", "entropy", "phase_in"}
+    assert {field.name for field in fields(Settings)} - tried == others
 
 
 def test_the_policy_s_step_size_is_multiplied(plain):

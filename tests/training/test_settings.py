@@ -40,6 +40,8 @@ CHANGES = {
     "control_variate step": {"control_variate": "step"},
     "policy_step_size": {"policy_step_size": 0.1},
     "policy_step_size measured": {"policy_step_size": None},
+    "policy_step_factor": {"policy_step_factor": 3.0},
+    "policy_step_factor of what is measured": {"policy_step_size": None, "policy_step_factor": 3.0},
     "dual_step_size": {"dual_step_size": 0.1},
     "dual_step_size by default": {"dual_step_size": None},
     "schedule": {"schedule": "robbins-monro"},
@@ -74,6 +76,10 @@ def test_every_setting_changes_the_result(name, plain):
 def test_no_setting_was_forgotten():
     tried = {field for change in CHANGES.values() for field in change}
     assert {field.name for field in fields(Settings)} - tried == {"variance_bound", "order", "level"}
+
+
+def test_the_policy_s_step_size_is_multiplied(plain):
+    assert np.array_equal(weights(learn(policy_step_size=0.25, policy_step_factor=2.0)), weights(plain))
 
 
 def test_the_dual_stays_in_its_box(plain):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = {"mvp": "#d1495b", "pg": "#1f5fa8", "tamar": "#2a9d8f", "sga": "#e9a23b", "rcpg": "#7b5ea7"}
+WIDTHS = {"mvp": 4.2, "pg": 3.4, "tamar": 2.6, "sga": 1.8, "rcpg": 1.0}
+"""Of lines: they often lie on one another."""
+
 MARKERS = {"mvp": "o", "pg": "s", "tamar": "^", "sga": "D", "rcpg": "v"}
 GREY = "#8a8a8a"
 
@@ -32,9 +35,9 @@ def plot_distributions(findings: Findings) -> "Figure":
     figure, panels = _grid(2, len(domains), 6.4)
     for column, domain in enumerate(domains):
         for row in findings.table(domain):
-            name, colour = row.algorithm, COLOURS[row.algorithm]
-            _gaussian(panels[0, column], row.median.mean, row.median.std, colour, name)
-            _real(panels[1, column], findings.trials(domain, name)["histogram"], colour)
+            name = row.algorithm
+            _gaussian(panels[0, column], row.median.mean, row.median.std, name)
+            _real(panels[1, column], findings.trials(domain, name)["histogram"], name)
         panels[0, column].set_title(domain)
         panels[1, column].set_xlabel("return of an episode")
         panels[1, column].set_ylim(bottom=RAREST)
@@ -116,18 +119,19 @@ def _frame(axes: "Axes", rows: list[Row]) -> None:
     axes.set_ylim(min(mean) - MARGIN * high, max(mean) + 2 * MARGIN * high)
 
 
-def _gaussian(axes: "Axes", mean: float, std: float, colour: str, name: str) -> None:
+def _gaussian(axes: "Axes", mean: float, std: float, name: str) -> None:
     """A standard deviation of zero is drawn as a line."""
+    look: dict[str, Any] = {"color": COLOURS[name], "linewidth": WIDTHS[name], "label": name.upper()}
     if std <= 1e-9 * abs(mean):
-        axes.axvline(mean, color=colour, label=f"{name.upper()} (std 0)")
+        axes.axvline(mean, **look)
         return
     x = np.linspace(mean - SPREADS * std, mean + SPREADS * std, 200)
     density = np.exp(-(((x - mean) / std) ** 2) / 2) / (std * np.sqrt(2 * np.pi))
-    axes.plot(x, density, color=colour, label=name.upper())
+    axes.plot(x, density, **look)
 
 
-def _real(axes: "Axes", histogram: dict[str, Any], colour: str) -> None:
-    axes.stairs(histogram["mass"], histogram["edges"], color=colour, linewidth=1.2)
+def _real(axes: "Axes", histogram: dict[str, Any], name: str) -> None:
+    axes.stairs(histogram["mass"], histogram["edges"], color=COLOURS[name], linewidth=0.7 * WIDTHS[name])
     axes.set_yscale("log")
 
 

@@ -85,11 +85,11 @@ Written by `{command}` from its run files; no number on this page is typed.
 The algorithms of Liu et al. (NeurIPS 2018) on their domains, with the parameters of the paper's
 appendix, one episode per update, decaying (Robbins-Monro) step sizes and the last iterate (Option I),
 and the default policy of each environment. For every algorithm and domain: a grid search over {cells}
-cells of λ and step sizes, with {plan.tuning_episodes:,} episodes per learner and {plan.tuning_seeds}
-seeds per cell; then {plan.trials} fresh seeds of the best cell, with {plan.trial_episodes:,} episodes
-each. Plain policy gradient has neither λ nor a second step size, so it gets more seeds per cell: all
-budgets are equal. Cells are judged by J_λ = J − λ Var(R) at the λ of the report ({weights}),
-whatever λ the algorithm itself was given, and on average with their neighbours in the grid.
+cells of λ and step sizes, with {plan.tuning_episodes:,} episodes per learner and {plan.tuning_seeds} seeds
+per cell; the {plan.finalists} best cells again with {plan.final_seeds} fresh seeds at full length; then
+{plan.trials} fresh seeds of the best, with {plan.trial_episodes:,} episodes each. Plain policy gradient has
+neither λ nor a second step size, so it gets more seeds per cell: all budgets are equal. Cells are judged by
+J_λ = J − λ Var(R) at the λ of the report ({weights}), whatever λ the algorithm itself was given.
 
 Means and standard deviations are exact on the option and on stopping; on the portfolio they are
 estimated from {plan.evaluation_episodes:,} episodes per policy. The *share* of a policy is (J_λ −

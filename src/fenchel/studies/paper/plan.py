@@ -5,11 +5,12 @@ from typing import Any
 
 from fenchel.errors import require, require_choice, require_count
 from fenchel.studies.paper.published import TABLE
+from fenchel.theory.directions import AT_ONCE
 
 ALGORITHMS = ("mvp", "pg", "tamar", "sga", "rcpg")
 
-TUNING_SEED = 1000
-"""The first seed of the grid search; trials count from 0, so that their episodes are fresh."""
+TUNING_SEED, FINAL_SEED = 1000, 5000
+"""First seeds of the grid search and of its finals; trials count from 0. All have episodes of their own."""
 
 RISK_AVERSIONS = {"portfolio": 0.01, "option": 1.0, "stopping": 0.1}
 """λ at which settings are chosen and J_λ is reported. The paper names none; at these, the variance of a
@@ -28,6 +29,8 @@ class Plan:
         dual_steps: step sizes of the dual, or of the trackers.
         tuning_seeds: per cell of the grid.
         tuning_episodes: per learner of the grid.
+        finalists: cells of the grid that are run again, at full length.
+        final_seeds: per finalist.
         trials: fresh seeds of the chosen setting.
         trial_episodes: per trial.
         evaluation_episodes: per learner, where policies cannot be evaluated exactly.
@@ -47,10 +50,12 @@ class Plan:
     weights: tuple[float, ...] = (0.3, 1.0, 3.0)
     policy_factors: tuple[float, ...] = tuple(10.0 ** (k / 2) for k in range(-4, 5))
     dual_steps: tuple[float, ...] = tuple(10.0 ** (k / 2) for k in range(-6, 0))
-    tuning_seeds: int = 6
+    tuning_seeds: int = 3
     tuning_episodes: int = 30_000
+    finalists: int = 4
+    final_seeds: int = 16
     trials: int = 100
-    trial_episodes: int = 300_000
+    trial_episodes: int = 200_000
     evaluation_episodes: int = 10_000
     uniform_episodes: int = 1_000_000
     restarts: int = 64
@@ -72,6 +77,7 @@ class Plan:
                 require_count(name, value)
             else:
                 require(len(value) > 0, name, value, "must name at least one")
+        require_count("bias_episodes", self.bias_episodes, AT_ONCE)
         for name, value in (("weights", self.weights), ("bound_points", self.bound_points)):
             require(1.0 in value, name, value, "must contain 1, the λ of the report")
 
@@ -100,6 +106,8 @@ QUICK = Plan(
     dual_steps=(0.003, 0.01, 0.03, 0.1),
     tuning_seeds=5,
     tuning_episodes=4_000,
+    finalists=2,
+    final_seeds=8,
     trial_episodes=10_000,
     evaluation_episodes=1_000,
     uniform_episodes=100_000,

@@ -1,6 +1,6 @@
 """The runs of the paper's study: a grid search per algorithm and domain, then fresh seeds of its choice."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from fenchel.policies import AbstractPolicy
 from fenchel.studies.oracle import Oracle, Worth
-from fenchel.studies.paper.plan import RISK_AVERSIONS, TUNING_SEED, Plan
+from fenchel.studies.paper.plan import FINAL_SEED, RISK_AVERSIONS, TUNING_SEED, Plan
 from fenchel.studies.scale import Scale
+from fenchel.studies.stages import fraction_of
 from fenchel.training import Callback, SweepResult, sweep
 
 BINS = 60
@@ -19,31 +20,61 @@ OUTSIDE = 0.002
 """Share of the returns that its histogram leaves out, half of it on either side."""
 
 Array = np.ndarray[Any, Any]
+Watch = Callable[[float], None]
 
 
 def tune(
-    domain: str, algorithm: str, plan: Plan, oracle: Oracle, scale: Scale, place: Path, watch: Callback
+    domain: str, algorithm: str, plan: Plan, oracle: Oracle, scale: Scale, place: Path, watch: Watch
 ) -> dict[str, Any]:
-    """The grid search: what every cell is worth, and the best of them.
+    """The grid search: what every cell is worth; and the best of them, run again at full length.
 
-    A cell is judged by J_λ at the λ of the report, whatever λ the algorithm itself was given, and together
-    with its neighbours: few seeds do not show that one run in fifty fails, but its neighbours may.
+    A cell is judged by J_λ at the λ of the report, whatever λ the algorithm itself was given. With few seeds
+    the best cell of many is partly luck, so the best ones have to show it on fresh seeds.
     """
     axes = _axes(domain, algorithm, plan)
     seeds = range(TUNING_SEED, TUNING_SEED + plan.seeds(algorithm))
-    result = _sweep(domain, algorithm, place, watch, episodes=plan.tuning_episodes, **axes, seed=seeds)
+    how: dict[str, Any] = {"episodes": plan.tuning_episodes, **axes, "seed": seeds}
+    result = _sweep(domain, algorithm, place / "grid", _part(watch, 0, plan), **how)
     worth = oracle.worth(_policies(result), plan.evaluation_episodes, TUNING_SEED)
     value = _value(domain, worth).reshape(*(len(axis) for axis in axes.values()), len(seeds))
     shares = scale.share(value)
-    judged = with_neighbours(np.maximum(shares, 0).mean(axis=-1))
-    best = np.unravel_index(np.argmax(judged), judged.shape)
+    finalists = [
+        {name: axis[int(i)] for (name, axis), i in zip(axes.items(), cell, strict=True)}
+        for cell in best_cells(shares.mean(axis=-1), plan.finalists)
+    ]
+    finals = []
+    for number, cell in enumerate(finalists):
+        spot, about = place / f"final-{number}", {"episodes": plan.trial_episodes, **cell}
+        seeds = range(FINAL_SEED, FINAL_SEED + plan.final_seeds)
+        again = _sweep(domain, algorithm, spot, _part(watch, number + 1, plan), **about, seed=seeds)
+        worth = oracle.worth(_policies(again), plan.evaluation_episodes, FINAL_SEED)
+        finals.append(float(np.mean(scale.share(_value(domain, worth)))))
     return {
         "axes": [[name, list(axis)] for name, axis in axes.items()],
         "share": shares.tolist(),
-        "chosen": {name: axis[int(i)] for (name, axis), i in zip(axes.items(), best, strict=True)},
+        "finalists": [{**cell, "share": share} for cell, share in zip(finalists, finals, strict=True)],
+        "chosen": finalists[int(np.argmax(finals))],
         "diverged": sum(row.status == "diverged" for row in result.rows),
         "episodes": result.episodes,
     }
+
+
+def best_cells(cells: Array, count: int) -> list[tuple[int, ...]]:
+    """The places of the greatest numbers of a grid, the greatest first.
+
+    >>> best_cells(np.array([[1.0, 5.0], [7.0, 2.0]]), 2)
+    [(1, 0), (0, 1)]
+    """
+    order = np.argsort(-cells, axis=None, kind="stable")[:count]
+    return [tuple(int(i) for i in np.unravel_index(place, cells.shape)) for place in order]
+
+
+def _part(watch: Watch, number: int, plan: Plan) -> Callback:
+    """Of a grid search and its finals, the grid is one half and the finals share the other."""
+    before, part = (
+        (0.0, 0.5) if number == 0 else (0.5 + 0.5 * (number - 1) / plan.finalists, 0.5 / plan.finalists)
+    )
+    return fraction_of(lambda share: watch(before + part * share))
 
 
 def try_out(
@@ -54,11 +85,12 @@ def try_out(
     oracle: Oracle,
     scale: Scale,
     place: Path,
-    watch: Callback,
+    watch: Watch,
 ) -> dict[str, Any]:
     """Fresh seeds of a setting: what each policy is worth, and how their returns are distributed."""
     seeds = range(plan.trials)
-    result = _sweep(domain, algorithm, place, watch, episodes=plan.trial_episodes, **chosen, seed=seeds)
+    how: dict[str, Any] = {"episodes": plan.trial_episodes, **chosen}
+    result = _sweep(domain, algorithm, place, fraction_of(watch), **how, seed=seeds)
     worth = oracle.worth(_policies(result), plan.evaluation_episodes)
     value = _value(domain, worth)
     return {
@@ -70,21 +102,12 @@ def try_out(
     }
 
 
-def with_neighbours(cells: Array) -> Array:
-    """The mean of every cell of a grid and of those next to it along any axis or diagonal.
-
-    >>> with_neighbours(np.array([0.0, 3.0, 6.0])).tolist()
-    [1.5, 3.0, 4.5]
-    """
-    padded = np.pad(cells, 1, constant_values=np.nan)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (3,) * cells.ndim)
-    return np.asarray(np.nanmean(windows, axis=tuple(range(cells.ndim, 2 * cells.ndim))))
-
-
 def updates(algorithm: str, plan: Plan) -> tuple[int, int]:
-    """Updates that grid search and trials make."""
+    """Updates that grid search, finals included, and trials make."""
     cells = int(np.prod([len(axis) for axis in plan.axes(algorithm).values()]))
-    return cells * plan.seeds(algorithm) * plan.tuning_episodes, plan.trials * plan.trial_episodes
+    grid = cells * plan.seeds(algorithm) * plan.tuning_episodes
+    finals = plan.finalists * plan.final_seeds * plan.trial_episodes
+    return grid + finals, plan.trials * plan.trial_episodes
 
 
 def histogram(values: Array, chances: Array) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fenchel.studies.paper.plan import Plan
 from fenchel.studies.paper.runs import try_out, tune, updates
 from fenchel.studies.paper.theory import theory_stages
 from fenchel.studies.paper.truth import scale_of, truth
-from fenchel.studies.stages import Results, Stage, fraction_of, run_stages
+from fenchel.studies.stages import Results, Stage, run_stages
 from fenchel.training import RunDirectory
 from fenchel.training.progress import Bar
 
@@ -68,7 +68,7 @@ def _learn(
     watch: Callable[[float], None],
 ) -> Results:
     place = directory / domain / algorithm / f"{which}-run"
-    rest = plan, oracle(), scale_of(results[f"{domain}/truth"]), place, fraction_of(watch)
+    rest = plan, oracle(), scale_of(results[f"{domain}/truth"]), place, watch
     if which == "tuning":
         return tune(domain, algorithm, *rest)
     return try_out(domain, algorithm, results[f"{domain}/{algorithm}/tuning"]["chosen"], *rest)

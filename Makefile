@@ -16,7 +16,7 @@ demo: $(VENV)/.plot
 	$(BIN)/fenchel train option --risk-aversion 1 --episodes 300000 --figure demo.png
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 bench: $(VENV)/.plot
 	$(BIN)/python benchmarks/run.py

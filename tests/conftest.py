@@ -1,6 +1,9 @@
-"""64-bit, strict rank promotion, warnings are errors: settings shared by every test."""
+"""64-bit, strict rank promotion, warnings are errors, one compilation cache: settings shared by every test."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 import jax
 from hypothesis import settings
@@ -11,3 +14,20 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+def _share_what_is_compiled():
+    """By way of the surroundings the workers and the processes that tests start take the same directory."""
+    place = tempfile.mkdtemp(prefix="fenchel-tests-")
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    least = {"compile_time_secs": 0.0, "entry_size_bytes": -1}
+    for name, value in {
+        "jax_compilation_cache_dir": place,
+        **{f"jax_persistent_cache_min_{what}": number for what, number in least.items()},
+    }.items():
+        jax.config.update(name, value)
+        os.environ[name.upper()] = str(value)
+
+
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    _share_what_is_compiled()

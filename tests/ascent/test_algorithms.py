@@ -86,12 +86,13 @@ def options_of(name, style):
 
 
 def cases():
-    """Plain steps with single episodes and with batches; the other styles with the one or the other."""
+    """Plain steps with single episodes; of the other styles one with those and one with batches."""
     single, batches = (1, "robbins-monro"), (4, "constant")
     for index, name in enumerate(ALGORITHMS):
         yield name, "plain", *single
-        yield name, "plain", *batches
-        if not name.startswith("tamar"):
+        if name.startswith("tamar"):
+            yield name, "plain", *batches
+        else:
             yield name, "proximal", *(single if index % 2 else batches)
             yield name, "adam", *(batches if index % 2 else single)
 

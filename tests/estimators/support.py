@@ -121,10 +121,13 @@ def _market_index(seen):
     return 2 * int(seen[-1]) + int(seen[-2] > 0)
 
 
-def averages(function, count, seed=0):
-    """Mean and standard error of a random vector, from `count` independent keys."""
-    keys = jax.random.split(jax.random.key(seed), count)
-    values = np.asarray(jax.jit(lambda keys: jax.lax.map(function, keys, batch_size=1000))(keys))
+def averages(draw, function, count, seed=0):
+    """Mean and standard error of a function of noise, drawn with `count` independent keys.
+
+    Drawing takes longer to compile than all the rest, and as a program of its own it is the same in many tests.
+    """
+    noise = jax.jit(lambda keys: jax.lax.map(draw, keys))(jax.random.split(jax.random.key(seed), count))
+    values = np.asarray(jax.jit(lambda noise: jax.lax.map(function, noise))(noise))
     return values.mean(axis=0), values.std(axis=0, ddof=1) / count**0.5
 
 

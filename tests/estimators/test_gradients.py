@@ -54,8 +54,8 @@ def directions(here, aims, control_variates=("none",), count=COUNT):
     """Mean and standard error of the direction, a row per (objective, dual) and control variate."""
     estimators = [ScoreFunction(here.env, 8, control_variate) for control_variate in control_variates]
 
-    def one(key):
-        episodes = estimators[0].sample(estimators[0].draw(key, here.policy), here.policy)
+    def one(noise):
+        episodes = estimators[0].sample(noise, here.policy)
         rows = [
             estimator.direction(here.policy, episodes, objective, jnp.asarray(dual))
             for objective, dual in aims
@@ -63,7 +63,7 @@ def directions(here, aims, control_variates=("none",), count=COUNT):
         ]
         return jnp.stack([ravel_pytree(row)[0] for row in rows])
 
-    return averages(one, count)
+    return averages(lambda key: estimators[0].draw(key, here.policy), one, count)
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
@@ -97,12 +97,11 @@ def displacements(here, solver, objective, dual, memory=None, batch_size=1, coun
     if memory is not None:
         start = SolverState(start.policy, start.dual, jnp.asarray(memory))
 
-    def one(key):
-        noise = solver.draw(key, here.policy, estimator)
+    def one(noise):
         state, _ = solver.step(noise, jnp.asarray(0), start, estimator, objective)
         return ravel_pytree(state.policy)[0] - jnp.asarray(here.theta)
 
-    return averages(one, count)
+    return averages(lambda key: solver.draw(key, here.policy, estimator), one, count)
 
 
 FIXED_DUAL = {

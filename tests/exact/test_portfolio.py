@@ -145,20 +145,21 @@ def test_gradients_reach_the_parameters_of_any_policy():
 def first_shortages(env):
     """All sets of steps, and the first step in which a path that invests within one lacks cash."""
     world, first = env.outcomes(), env.first_outcomes()
-    states, _ = jax.vmap(env.reset)(jnp.asarray(first.noise))
+    states, _ = jax.tree.map(np.asarray, jax.vmap(env.reset)(jnp.asarray(first.noise)))
     chosen = np.zeros((len(first.probability), env.horizon), bool)
     sets = (np.arange(2**env.horizon)[:, None] >> np.arange(env.horizon)) % 2 == 1
     found = np.full(len(sets), env.horizon)
-    step = jax.jit(jax.vmap(env.step, (0, 0, 0)))
+    step, base = jax.jit(jax.vmap(env.step)), jax.jit(jax.vmap(env._base))
     for k in range(env.horizon):
-        wish = env.invest_fraction * jax.vmap(env._base)(states)
-        short = np.unique(chosen[np.asarray(wish > states.cash * (1 + 1e-9))], axis=0)
+        wish = env.invest_fraction * np.asarray(base(states))
+        short = np.unique(chosen[wish > states.cash * (1 + 1e-9)], axis=0)
         within = ~np.any(short[None] & ~sets[:, None], axis=2)
         found = np.where(np.any(within, axis=1) & sets[:, k] & (found == env.horizon), k, found)
         count, fan = len(chosen), 2 * len(world.probability)
-        states = jax.tree.map(lambda x, fan=fan: jnp.repeat(x, fan, axis=0), states)
+        states = jax.tree.map(lambda x, fan=fan: np.repeat(x, fan, axis=0), states)
         actions = np.tile(np.repeat([0, 1], fan // 2), count)
-        states, _ = step(jnp.tile(jnp.asarray(world.noise), (2 * count, 1)), states, jnp.asarray(actions))
+        noise = np.tile(world.noise, (2 * count, 1))
+        states, _ = jax.tree.map(np.asarray, step(noise, states, actions))
         chosen = np.repeat(chosen, fan, axis=0)
         chosen[:, k] = actions == 1
     return sets, found

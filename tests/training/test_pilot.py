@@ -34,7 +34,8 @@ def test_the_typical_length_is_the_median_of_what_moves():
 def test_half_of_the_first_steps_that_move_are_longer(env, idle, spread, risk_aversion):
     """With λ = 1 an idle step of the option leaves a rounding of 10⁻¹⁷, which is no typical length."""
     [problem] = problems(env=env, risk_aversion=risk_aversion)
-    what = pilot_key(), problem.policy, problem.objective, problem.estimator
+    objective = jax.tree.map(jnp.asarray, problem.objective)  # one program for both, and for the step size
+    what = pilot_key(), problem.policy, objective, problem.estimator
     found = np.asarray(lengths(*what))
     moving = found[found > 1e-6]
     assert len(found) == 4096
@@ -83,11 +84,12 @@ def test_the_step_does_not_depend_on_the_first_weights_of_a_network_either():
 
 def exact_moments(env, policy):
     """Mean and standard deviation of optimal stopping, backwards through the tree."""
+    costs = [env.start * env.up ** np.arange(t + 1) * env.down ** np.arange(t, -1, -1) for t in _steps(env)]
+    seen = jnp.asarray([(cost, t) for t, row in zip(_steps(env), costs, strict=True) for cost in row])
+    chances = np.asarray(jax.vmap(policy.probabilities)(seen))[:, 1]
     mean, square = 0.0, 0.0
-    for t in range(env.horizon, -1, -1):
-        cost = env.start * env.up ** np.arange(t + 1) * env.down ** np.arange(t, -1, -1)
-        seen = jnp.stack([jnp.asarray(cost), jnp.full(t + 1, float(t))], axis=1)
-        accept = np.asarray(jax.vmap(policy.probabilities)(seen))[:, 1]
+    for t, cost in zip(_steps(env), costs, strict=True):
+        accept, chances = chances[: t + 1], chances[t + 1 :]
         if t == env.horizon:
             mean, square = -cost, cost**2
             continue
@@ -97,6 +99,10 @@ def exact_moments(env, policy):
         mean = mean - env.waiting_cost
         mean, square = accept * -cost + (1 - accept) * mean, accept * cost**2 + (1 - accept) * square
     return mean[0], np.sqrt(square[0] - mean[0] ** 2)
+
+
+def _steps(env):
+    return range(env.horizon, -1, -1)
 
 
 def test_mvp_with_default_settings_learns_to_accept_at_once():

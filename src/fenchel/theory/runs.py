@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ SCALE = 2.0
 """c: at 100 episodes the dual moves two fifths of the way to each new return, and the theorem still holds."""
 
 MARKS = 1000
-"""Iterations at which a run is sure to be looked at."""
+"""Most iterations at which one run is looked at: each takes as long as thousands of episodes."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ def path_norms(
 ) -> dict[int, tuple[float, ...]]:
     """‖∇f̂(x_t)‖ of each seed after each number of episodes.
 
-    A run is looked at in `MARKS` evenly spaced iterations; for those between them there is a shorter run,
-    which is the beginning of the longer one: the noise of an iteration depends on seed and iteration alone.
+    A run is looked at in evenly spaced iterations, at most `MARKS`; for those between them there is a shorter
+    run, which is the beginning of the longer one: the noise of an iteration depends on seed and iteration alone.
 
     Arguments:
         instance: the problem.
@@ -111,7 +112,7 @@ def path_norms(
         offset=steps.offset,
         exponent=steps.exponent,
         seed=list(seeds),
-        records=MARKS,
+        records=min(MARKS, longest // gcd(*iterations)),
         callbacks=(look, *callbacks),
     )
     between = sorted(set(iterations) - set(found))

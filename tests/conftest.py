@@ -1,4 +1,4 @@
-"""64-bit, strict rank promotion, warnings are errors, one compilation cache: settings shared by every test."""
+"""64-bit, strict rank promotion, warnings are errors, one compilation cache: settings of every test."""
 
 import atexit
 import os

@@ -124,7 +124,7 @@ def _market_index(seen):
 def averages(draw, function, count, seed=0):
     """Mean and standard error of a function of noise, drawn with `count` independent keys.
 
-    Drawing takes longer to compile than all the rest, and as a program of its own it is the same in many tests.
+    Drawing takes longest to compile, and as a program of its own it is the same in many tests.
     """
     noise = jax.jit(lambda keys: jax.lax.map(draw, keys))(jax.random.split(jax.random.key(seed), count))
     values = np.asarray(jax.jit(lambda noise: jax.lax.map(function, noise))(noise))

@@ -41,7 +41,8 @@ def test_log_density(policy):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_moments(policy):
     count = 20_000
-    actions, _ = jax.vmap(policy.sample, (0, None))(policy.draw(jax.random.key(5), (count,)), STATE)
+    noise = policy.draw(jax.random.key(5), (count,))
+    actions, _ = jax.jit(jax.vmap(lambda one: policy.sample(one, STATE)))(noise)
     scaled = (np.asarray(actions) - np.asarray(policy.mean(STATE))) / np.exp(policy.log_std)
     assert np.all(np.abs(scaled.mean(0)) < 4 / np.sqrt(count))
     assert np.all(np.abs((scaled**2).mean(0) - 1) < 4 * np.sqrt(2 / count))

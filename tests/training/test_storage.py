@@ -232,7 +232,9 @@ def test_failed_write_keeps_the_old_file_and_no_other(fault, call, tmp_path, mon
     assert list(tmp_path.iterdir()) == [path]
     if wanted is StorageError:
         message = str(caught.value)
-        assert all(part in message for part in (str(path), "No space left", "free some space and run it again"))
+        assert all(
+            part in message for part in (str(path), "No space left", "free some space and run it again")
+        )
         assert "\n" not in message
 
 

@@ -110,8 +110,8 @@ def value_and_error(result, risk_aversion):
 def test_who_sees_the_return_so_far_does_better():
     """At λ = 3 adding to a 0 alone is worth 1, surely; blindly the best is to add always, worth 1.5 − 3/4.
 
-    Blindly, adding never is a local optimum too, worth 1/2 − 3/4: below chances of 1/3, or while y is below 5/6,
-    the way leads there. So y begins at the mean of the first policy, which is 1.
+    Blindly, adding never is a local optimum too, worth 1/2 − 3/4, and the way leads there below chances of
+    1/3, or while y is below 5/6. So y begins at the mean of the first policy, which is 1.
     """
     how = {"objective": "mean-variance", "risk_aversion": 3.0, "episodes": 64_000, "batch_size": 64}
     how |= {"control_variate": "batch", "optimizer": "adam", "policy_step_size": 0.05, "dual": 1.0}

@@ -79,7 +79,7 @@ def path_norms(
     """‖∇f̂(x_t)‖ of each seed after each number of episodes.
 
     A run is looked at in evenly spaced iterations, at most `MARKS`; for those between them there is a shorter
-    run, which is the beginning of the longer one: the noise of an iteration depends on seed and iteration alone.
+    run, which is the beginning of the longer one: noise depends on seed and iteration alone.
 
     Arguments:
         instance: the problem.

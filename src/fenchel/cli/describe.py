@@ -45,5 +45,8 @@ def algorithm_name(solver: Any) -> str:
 
 
 def _shape(solver: Any) -> Any:
-    blocks = [(list(block["where"]), block["mirror"]["type"]) for block in solver.get("blocks", ())]
+    blocks = [
+        (list(block["where"]), block["mirror"]["type"], block.get("exact", False))
+        for block in solver.get("blocks", ())
+    ]
     return solver.get("type"), solver.get("order"), blocks

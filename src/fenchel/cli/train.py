@@ -30,7 +30,7 @@ class TrainOptions:
     """the environment, a name that `fenchel list` shows, here or in the file of --config; its parameters are
     set by --env.NAME VALUE"""
     algorithm: str = "mvp"
-    """How to learn: mvp, sga, rcpg, sbmd, bsg, pg or tamar."""
+    """How to learn: mvp, sga, rcpg, sbmd, bsg, pg, tamar or bca."""
     objective: str | None = None
     """What to learn for; by default what the algorithm is made for."""
     policy: str | None = None

@@ -15,7 +15,15 @@ import fenchel as library
 from fenchel.cli.cache import cache_directory, keep_compiled
 from fenchel.cli.main import main
 
-HELP = ["--help", "--version", "train --help", "evaluate --help", "frontier --help", "paper --help", "list --help"]
+HELP = [
+    "--help",
+    "--version",
+    "train --help",
+    "evaluate --help",
+    "frontier --help",
+    "paper --help",
+    "list --help",
+]
 PROBE = (
     "import sys; from fenchel.cli.main import main; code = main(sys.argv[1:]); "
     "heavy = {'jax', 'numpy', 'scipy', 'equinox'} & sys.modules.keys(); sys.exit(str(heavy or '') or code)"

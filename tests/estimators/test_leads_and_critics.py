@@ -67,12 +67,13 @@ def test_a_value_learned_from_the_batch_leaves_the_direction_unbiased(kind):
     mean, _, mean_slope, variance_slope = here.moments()
     estimator = ScoreFunction(here.env, 8, "value")
 
-    def one(key):
-        episodes = played(estimator, here.policy, key)
+    def one(noise):
+        episodes = estimator.sample(noise, here.policy)
         goal = MeanVariance(0.5)
         return ravel_pytree(estimator.direction(here.policy, episodes, goal, jnp.asarray(mean)))[0]
 
-    assert errors(averages(one, 6000), mean_slope - 0.5 * variance_slope).max() < 4
+    found = averages(lambda key: estimator.draw(key, here.policy), one, 6000)
+    assert errors(found, mean_slope - 0.5 * variance_slope).max() < 4
 
 
 def test_a_table_of_values_is_the_discounted_mean_of_visits():
@@ -128,12 +129,13 @@ def test_a_critic_lowers_the_scatter_of_the_direction():
         for key in jax.random.split(KEY, 20):
             memory = estimator.remember(memory, policy, played(estimator, policy, key), goal, dual)
 
-        def one(key):
-            episodes = played(estimator, policy, key)
+        def one(noise):
+            episodes = estimator.sample(noise, policy)
             known = estimator.remember(memory, policy, episodes, goal, dual)
             return estimator.direction(policy, episodes, goal, dual, known).table[:, 0]
 
-        return float(np.sum(averages(one, 500, seed=3)[1] ** 2))
+        found = averages(lambda key: estimator.draw(key, policy), one, 500, seed=3)
+        return float(np.sum(found[1] ** 2))
 
     assert scatter("critic") < 0.7 * scatter("batch")
 

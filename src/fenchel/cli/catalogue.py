@@ -65,10 +65,12 @@ def _arguments(build: Any) -> dict[str, dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """A default as JSON has it: objects by name."""
+    from fenchel.ascent.algorithms import ADAM
     from fenchel.ascent.blocks import PLAIN
 
-    if value is PLAIN:
-        return "sgd"
+    for optimizer, name in ((PLAIN, "sgd"), (ADAM, "adam")):
+        if value is optimizer:
+            return name
     plain = value is None or isinstance(value, bool | int | float | str | tuple)
     return value if plain else type(value).__name__.lower()
 

@@ -147,6 +147,7 @@ def test_without_chance_the_likeliest_action_is_taken():
         ({"grid": [1.0, 1.0]}, "holds a value twice"),
         ({"grid": [-1.0]}, "risk_aversion = -1.0"),
         ({"objective": "expectation"}, "no risk aversion"),
+        ({"objective": "cvra"}, "did you mean 'cvar'"),
         ({"seeds": 0}, "seeds"),
     ],
 )

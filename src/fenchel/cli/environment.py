@@ -1,11 +1,11 @@
 """The environment that the words of a command line describe."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fenchel.cli.flags import ENV, convert_parameters
+from fenchel.cli.flags import ENV, Command, convert_parameters, read_words
 from fenchel.cli.options import Option, Text
-from fenchel.errors import InputError, require_choice
+from fenchel.errors import FenchelError, InputError, require_choice
 
 if TYPE_CHECKING:
     from fenchel.envs import AbstractEnvironment
@@ -17,6 +17,14 @@ def parameters_of(name: str) -> list[Option]:
 
     require_choice("environment", name, ENVIRONMENTS)
     return [Option(field, *about) for field, about in parameters(ENVIRONMENTS[name]).items()]
+
+
+def parameters_in(command: Command, words: Sequence[str]) -> list[Option]:
+    """Parameters of the environment that the words of a command name, for its help page."""
+    try:
+        return parameters_of(read_words(command, words).values.get("environment", ""))
+    except FenchelError:
+        return []
 
 
 def build(name: str, preset: str | None, observe: str, given: Mapping[str, Text]) -> "AbstractEnvironment":

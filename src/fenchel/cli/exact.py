@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fenchel.cli.cache import keep_compiled
-from fenchel.cli.environment import build, parameters_of
+from fenchel.cli.environment import build, parameters_in
 from fenchel.cli.figure import require_figure, save
 from fenchel.cli.flags import Command, read_words, show_help, wants_help
-from fenchel.cli.options import Option, Text, options_of
+from fenchel.cli.options import Text, options_of
 from fenchel.cli.output import DONE, write_json, write_tables
 from fenchel.errors import (
-    FenchelError,
     require,
     require_choice,
     require_count,
@@ -103,7 +102,7 @@ COMMAND = Command(
 def run(words: Sequence[str]) -> int:
     """Do what the words of the command line ask for."""
     if wants_help(words):
-        show_help(COMMAND, _known_parameters([word for word in words if not wants_help([word])]))
+        show_help(COMMAND, parameters_in(COMMAND, [word for word in words if not wants_help([word])]))
         return DONE
     values, parameters = read_words(COMMAND, words)
     options = ExactOptions(**values)
@@ -134,14 +133,6 @@ def _title(options: ExactOptions, record: dict[str, Any]) -> str:
     at = "".join(f", {name} = {number:g}" for name, number in known.items() if number is not None)
     proved = "" if record["gap"] <= SURE * abs(record["value"]) else f", and at most {record['upper']:.6g}"
     return f"{options.environment}: best {record['objective']}{at} is {record['value']:.6g}{proved}"
-
-
-def _known_parameters(words: Sequence[str]) -> list[Option]:
-    """Parameters of the environment, if the words name one."""
-    try:
-        return parameters_of(read_words(COMMAND, words).values.get("environment", ""))
-    except FenchelError:
-        return []
 
 
 def _objective(options: ExactOptions) -> "AbstractObjective":

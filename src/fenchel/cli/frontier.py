@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fenchel.cli.cache import keep_compiled
-from fenchel.cli.environment import build, parameters_of
+from fenchel.cli.environment import build, parameters_in
 from fenchel.cli.figure import require_figure, save
 from fenchel.cli.flags import Command, read_words, show_help, wants_help
-from fenchel.cli.options import Option, options_of
+from fenchel.cli.options import options_of
 from fenchel.cli.output import DIVERGED, DONE, say, table, write_json, write_tables
-from fenchel.errors import FenchelError, require, require_count, require_positive
+from fenchel.errors import require, require_count, require_positive
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -78,7 +78,7 @@ COMMAND = Command(
 def run(words: Sequence[str]) -> int:
     """Do what the words of the command line ask for."""
     if wants_help(words):
-        show_help(COMMAND, _known_parameters([word for word in words if not wants_help([word])]))
+        show_help(COMMAND, parameters_in(COMMAND, [word for word in words if not wants_help([word])]))
         return DONE
     values, parameters = read_words(COMMAND, words)
     options = FrontierOptions(**values)
@@ -147,11 +147,3 @@ def _tables(name: str, record: dict[str, Any]) -> Iterator["Table"]:
         yield table("for the budget", ([record["picked"][column] for column in columns],), shown)
     kept = {key: record[key] for key in ("seconds", "out", "figure") if record[key] is not None}
     yield table("", kept.items())
-
-
-def _known_parameters(words: Sequence[str]) -> list[Option]:
-    """Parameters of the environment, if the words name one."""
-    try:
-        return parameters_of(read_words(COMMAND, words).values.get("environment", ""))
-    except FenchelError:
-        return []

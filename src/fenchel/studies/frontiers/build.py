@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fenchel.envs import AbstractEnvironment
-from fenchel.errors import InputError, require, require_count
+from fenchel.errors import InputError, require, require_choice, require_count
 from fenchel.exact import ReturnLaw
 from fenchel.objectives import (
     OBJECTIVES,
@@ -105,6 +105,7 @@ def frontier(
 
 def _axis(objective: str, grid: Sequence[float] | None) -> tuple[str, list[float]]:
     """The number of the objective that a frontier goes along."""
+    require_choice("objective", objective, OBJECTIVES)
     names = [name for name in OBJECTIVE_FIELDS if name in objective_fields(OBJECTIVES[objective])]
     if len(names) != 1:
         raise InputError("objective", objective, "has no risk aversion for a frontier to go along")

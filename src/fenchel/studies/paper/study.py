@@ -1,9 +1,8 @@
 """The paper's experiments and theory, as stages."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from fenchel.envs import make
 from fenchel.studies.oracle import Oracle, oracle_of
@@ -41,7 +40,7 @@ def stages(plan: Plan, directory: Path) -> list[Stage]:
 
 
 def _domain(domain: str, plan: Plan, directory: Path) -> list[Stage]:
-    oracle = _Once(lambda: oracle_of(make(domain)))
+    oracle = cache(lambda: oracle_of(make(domain)))
     horizon = make(domain).horizon
     first = Stage(
         f"{domain}/truth",
@@ -61,7 +60,7 @@ def _learn(
     domain: str,
     algorithm: str,
     plan: Plan,
-    oracle: "_Once",
+    oracle: Callable[[], Oracle],
     directory: Path,
     which: str,
     results: Mapping[str, Results],
@@ -72,17 +71,3 @@ def _learn(
     if which == "tuning":
         return tune(domain, algorithm, *rest)
     return try_out(domain, algorithm, results[f"{domain}/{algorithm}/tuning"]["chosen"], *rest)
-
-
-class _Once:
-    """An oracle that is made when it is first asked for, and kept."""
-
-    def __init__(self, create: Callable[[], Oracle]):
-        self.create = create
-        self.known: Any = None
-
-    def __call__(self) -> Oracle:
-        if self.known is None:
-            self.known = self.create()
-        oracle: Oracle = self.known
-        return oracle

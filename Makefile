@@ -1,4 +1,4 @@
-# make demo   train MVP on the option domain and save a figure
+# make demo   the best policies of the option for seven risk aversions, measured against the optimum, and a figure
 # make test   run the tests
 # make bench  ratios against a C loop (needs cc)
 # make check  formatting, lint, types
@@ -13,7 +13,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if 
 .PHONY: demo test bench check clean
 
 demo: $(VENV)/.plot
-	$(BIN)/fenchel train option --risk-aversion 1 --episodes 300000 --figure demo.png
+	$(BIN)/fenchel frontier option --figure demo.png
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal

@@ -1,9 +1,11 @@
-"""64-bit, strict rank promotion, warnings are errors, one compilation cache: settings of every test."""
+"""64-bit, strict rank promotion, warnings are errors, compiling in a hurry: settings of every test."""
 
 import atexit
 import os
 import shutil
 import tempfile
+
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # most of the time is compiling
 
 import jax
 from hypothesis import settings

@@ -19,6 +19,7 @@ OPTIMIZER_NAMES = ("sgd", "adam")
 PROX_NAMES = ("l1", "group-l1", "squared-l2", "ball", "simplex")
 OUTPUT_NAMES = ("last", "uniform", "weighted", "best")
 CONTROL_VARIATE_NAMES = ("none", "batch", "step", "value", "critic")
+ESTIMATOR_NAMES = ("score", "storm")
 ORDER_NAMES = ("cyclic", "simultaneous", "random", "shuffled")
 
 CHOICES = {
@@ -30,7 +31,7 @@ CHOICES = {
 }
 """Settings that are a name, or None for the algorithm's own."""
 
-OBJECTIVE_FIELDS = ("risk_aversion", "level")
+OBJECTIVE_FIELDS = ("risk_aversion", "level", "variance_bound", "benchmark", "caution")
 """Settings that belong to the objective."""
 
 
@@ -43,7 +44,11 @@ class Settings:
     level: float = 0.05
     """For cvar: the share of worst returns whose mean counts."""
     variance_bound: float | None = None
-    """For tamar: penalise the variance above this bound only."""
+    """For objective variance-bound: the greatest variance; for tamar: penalise only what exceeds it."""
+    benchmark: float = 0.0
+    """For sharpe: the return that can be had without risk."""
+    caution: float = 1.0
+    """For sharpe: how much more than its own dual says the learner shuns risk; a frontier tries some."""
     episodes: int = 1_000_000
     """How many episodes to learn from."""
     batch_size: int | None = None
@@ -51,6 +56,10 @@ class Settings:
     control_variate: str | None = None
     """Baseline of the score function: none (default), batch (leave-one-out mean), step (per-time-step mean),
     value (of state and reward so far, from the batch) or critic (from all batches; the default of bca)."""
+    estimator: str = "score"
+    """How the policy's direction is estimated: score (the score function) or storm (variance-reduced)."""
+    momentum: float = 0.1
+    """For estimator storm: the weight of a batch in its direction, above 0 and at most 1."""
     explore: float | None = None
     """Share of a batch that begins with one action repeated for a while; 0 by default, for bca 0.5."""
     entropy: float | None = None
@@ -63,6 +72,8 @@ class Settings:
     """Multiplies the policy's step size, given or measured: a grid of it is one around what was measured."""
     dual_step_size: float | None = None
     """β of the dual (for tamar, of the trackers); by default the algorithm's own (see `fenchel list`)."""
+    multiplier_step_size: float = 0.08
+    """For objective variance-bound: how fast its multiplier follows the relative excess of the variance."""
     schedule: str | None = None
     """Step sizes over time: constant (default), robbins-monro, which is β / (1 + t / offset)^exponent, or
     cosine, which falls to zero (the default of bca)."""
@@ -102,16 +113,18 @@ class Settings:
             object.__setattr__(self, name, _plain(value))
         self._check_numbers()
         require_choice("output", self.output, OUTPUT_NAMES)
+        require_choice("estimator", self.estimator, ESTIMATOR_NAMES)
         for field, names in CHOICES.items():
             if getattr(self, field) is not None:
                 require_choice(field, getattr(self, field), names)
         require_switch("fresh_batch", self.fresh_batch)
 
     def _check_numbers(self) -> None:
-        for field in ("risk_aversion", "policy_step_factor", "prox_strength", "smoothness"):
+        for field in _POSITIVE:
             require_positive(field, getattr(self, field))
         for field in ("policy_step_size", "dual_step_size", "variance_bound"):
             _if_given(require_nonnegative, field, getattr(self, field))
+        require_number("benchmark", self.benchmark)
         for field in ("dual", "dual_min", "dual_max"):
             _if_given(require_number, field, getattr(self, field))
         if self.dual_min is not None and self.dual_max is not None:
@@ -119,6 +132,7 @@ class Settings:
             require(self.dual_min <= self.dual_max, "dual_min", self.dual_min, remedy)
         require(0 < require_number("level", self.level) <= 1, "level", self.level, _LEVEL)
         _if_given(require_positive, "offset", self.offset)
+        require(0 < require_number("momentum", self.momentum) <= 1, "momentum", self.momentum, _LEVEL)
         for field in ("episodes", "validation_every", "validation_episodes"):
             require_count(field, getattr(self, field))
         _if_given(require_count, "batch_size", self.batch_size)
@@ -156,6 +170,10 @@ class Settings:
                 raise InputError(name, value, why)
 
 
+_POSITIVE = (
+    *("risk_aversion", "caution", "policy_step_factor", "multiplier_step_size", "prox_strength"),
+    "smoothness",
+)
 _LEVEL = "must be above 0 and at most 1"
 _EXPONENT = "must be above 1/2 and at most 1 (Robbins-Monro)"
 

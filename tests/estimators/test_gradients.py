@@ -12,7 +12,7 @@ from reference import enumeration
 from fenchel import bsg, mvp, pg, rcpg, sga, tamar
 from fenchel.ascent import SolverState
 from fenchel.estimators import ScoreFunction
-from fenchel.objectives import AbstractObjective, Expectation, FenchelMeanVariance, MeanVariance
+from fenchel.objectives import AbstractSurrogate, Expectation, FenchelMeanVariance, MeanVariance
 
 CASES = [(name, kind) for name in SETTINGS for kind in POLICIES]
 PROBLEMS = list(SETTINGS)
@@ -152,7 +152,7 @@ def test_tamar_below_its_bound_ascends_the_mean():
     assert errors(displacements(here, solver, GOAL, mean, memory=variance), mean_slope).max() < LIMIT
 
 
-class WithoutFactor(AbstractObjective):
+class WithoutFactor(AbstractSurrogate):
     """Tamar's weight with the factor R of 2JR lost: R − λ (R² − 2J)."""
 
     def surrogate(self, ret, dual):

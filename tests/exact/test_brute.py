@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from fenchel.exact import best, constrained, frontier
-from fenchel.objectives import AbstractObjective, CVaR, Entropic, Expectation
+from fenchel.objectives import AbstractSurrogate, CVaR, Entropic, Expectation
 
 MANY = settings(max_examples=200, deadline=None)
 RELATIVE = 1e-9
@@ -72,7 +72,7 @@ def test_the_extreme_points_are_the_corners_of_the_lower_hull(tiny):
             assert np.min(np.abs(found.mean - mean) + np.abs(found.second - second)) < 1e-9
 
 
-class Skewed(AbstractObjective):
+class Skewed(AbstractSurrogate):
     """An optimised certainty equivalent of a smooth utility that minds losses four times as much as gains."""
 
     def surrogate(self, ret, dual):

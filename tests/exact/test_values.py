@@ -11,7 +11,7 @@ from scipy.stats import binom
 from fenchel import make
 from fenchel.envs import ENVIRONMENTS
 from fenchel.exact import Evaluator, best, enumerate_environment, frontier, played
-from fenchel.objectives import AbstractObjective, FenchelMeanVariance, MeanVariance
+from fenchel.objectives import AbstractSurrogate, FenchelMeanVariance, MeanVariance
 from fenchel.policies import DirectTabular
 
 TABLE = [
@@ -129,7 +129,7 @@ def test_both_scales_of_mean_variance_are_one_problem(risk_aversion):
     assert paper == pytest.approx(float(at_mean), rel=1e-12)
 
 
-class Searched(AbstractObjective):
+class Searched(AbstractSurrogate):
     """Mean-variance that the oracle does not know for it."""
 
     risk_aversion: float

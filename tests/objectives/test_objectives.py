@@ -50,7 +50,8 @@ SURROGATE_SLOPES = jax.jit(jax.grad(mean_surrogate, argnums=(1, 2)))
 
 
 def test_every_objective_is_tested():
-    assert set(ALL) == set(OBJECTIVES)
+    others = {"semivariance", "gini", "sharpe", "reward-volatility", "variance-bound"}  # in test_others.py
+    assert set(ALL) | others == set(OBJECTIVES)
 
 
 @given(ret=reals, dual=reals, risk=aversions)

@@ -44,6 +44,42 @@ def test_points_are_near_the_certified_optimum_and_exactly_evaluated(env, found)
         assert 0.99 < point.score <= 1 + 1e-9
 
 
+def quadratic(ret, dual, aversion):
+    return ret - aversion * (ret - dual) ** 2
+
+
+@pytest.mark.parametrize(
+    ("objective", "grid", "least"),
+    [
+        ("gini", [0.5], 0.98),
+        ("semivariance", [1.0], 0.98),
+        ("reward-volatility", [2.0], 0.98),
+        ("sharpe", [-2.0], 0.95),
+        (quadratic, [0.3], 0.98),
+    ],
+)
+def test_every_objective_is_learned_and_measured(env, objective, grid, least):
+    found = fenchel.frontier(env, objective=objective, grid=grid, seeds=1, episodes=60_000)
+    (point,) = found.points
+    assert found.exact
+    assert least < point.score <= 1 + 1e-6
+    law = exact.played(found.env, point.policy).law
+    if objective is quadratic:
+        assert point.value == pytest.approx(law.mean_variance(0.3), abs=1e-9)
+    if objective == "sharpe":
+        assert point.value == pytest.approx((law.mean + 2) / law.std, rel=1e-9)
+
+
+def test_the_greatest_mean_within_a_bound_on_the_variance():
+    bound = 0.02
+    found = fenchel.frontier("option", objective="variance-bound", grid=[bound], seeds=2, episodes=400_000)
+    (point,) = found.points
+    known = exact.constrained("option", bound, nodes=0)
+    assert point.std**2 == pytest.approx(bound, rel=0.02)
+    assert point.mean == pytest.approx(known.value, rel=0.01)
+    assert found.every[0].optimum == pytest.approx(known.upper, rel=1e-9)
+
+
 def test_the_best_seed_counts_and_what_is_dominated_is_dropped(found):
     best = {g: max(p.value for p in found.every if p.risk_aversion == g) for g in GRID}
     for point in found.points:
@@ -148,6 +184,8 @@ def test_without_chance_the_likeliest_action_is_taken():
         ({"grid": [-1.0]}, "risk_aversion = -1.0"),
         ({"objective": "expectation"}, "no risk aversion"),
         ({"objective": "cvra"}, "did you mean 'cvar'"),
+        ({"objective": "variance-bound"}, "grid = None: must be given"),
+        ({"objective": lambda ret, dual: ret}, "must take 3 arguments"),
         ({"seeds": 0}, "seeds"),
     ],
 )

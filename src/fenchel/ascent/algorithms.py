@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from fenchel.ascent.base import AbstractSolver
 from fenchel.ascent.blocks import PLAIN, Block, BlockAscent
 from fenchel.ascent.mirror import AbstractMirror, Entropic, Euclidean
-from fenchel.ascent.prox import AbstractProx
+from fenchel.ascent.prox import AbstractProx, Box
 from fenchel.ascent.schedules import AbstractSchedule, Constant
 from fenchel.ascent.tamar import TwoTimeScale
 from fenchel.errors import require_nonnegative
@@ -40,6 +40,8 @@ class BlockOptions(TypedDict, total=False):
     policy_prox: AbstractProx | None
     policy_mirror: AbstractMirror
     dual_prox: AbstractProx | None
+    multiplier_step_size: StepSize | None
+    """Of the multiplier that a constraint of the objective brings; None without one."""
 
 
 def mvp(
@@ -103,6 +105,7 @@ def bsg(
     dual_step = _schedule("dual_step_size", dual_step_size)
     policy_step = _schedule("policy_step_size", policy_step_size)
     dual = Block(("dual",), dual_step, prox=options.get("dual_prox"))
+    multiplier = _multiplier(options.get("multiplier_step_size"))
     policy = (
         Block(
             where,
@@ -113,7 +116,7 @@ def bsg(
         )
         for where in policy_blocks
     )
-    return BlockAscent((dual, *policy), order, fresh_batch)
+    return BlockAscent((dual, *multiplier, *policy), order, fresh_batch)
 
 
 def pg(policy_step_size: StepSize = 0.01, **options: Unpack[BlockOptions]) -> BlockAscent:
@@ -146,8 +149,8 @@ def bca(
     """
     options.setdefault("policy_optimizer", ADAM)
     dual = Block(("dual",), prox=options.get("dual_prox"), exact=True)
-    policy = bsg(policy_step_size, **options).blocks[1]
-    return BlockAscent((dual, policy), phase_in=phase_in, entropy=entropy)
+    others = bsg(policy_step_size, **options).blocks[1:]
+    return BlockAscent((dual, *others), phase_in=phase_in, entropy=entropy)
 
 
 class Recipe(NamedTuple):
@@ -174,6 +177,14 @@ ALGORITHMS: dict[str, Recipe] = {
     "tamar": Recipe(tamar, "mean-variance"),
     "bca": Recipe(bca, "mean-variance", MINI_BATCH),
 }
+
+
+def _multiplier(step_size: StepSize | None) -> tuple[Block, ...]:
+    """Projected dual ascent: the multiplier rises with the excess, and stays above zero."""
+    if step_size is None:
+        return ()
+    step = _schedule("multiplier_step_size", step_size)
+    return (Block(("multiplier",), step, prox=Box(0.0, float("inf"))),)
 
 
 def _schedule(name: str, step_size: StepSize) -> AbstractSchedule:

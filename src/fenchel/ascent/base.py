@@ -16,6 +16,8 @@ class SolverState(eqx.Module):
     policy: AbstractPolicy
     dual: Float[Array, ""]
     memory: PyTree
+    multiplier: Float[Array, ""] | None = None
+    """Of a constraint, where there is one."""
 
 
 class StepInfo(eqx.Module):

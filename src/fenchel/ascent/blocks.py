@@ -27,10 +27,11 @@ PLAIN = optax.sgd(1.0)
 
 
 class Iterate(NamedTuple):
-    """x = (θ, y)."""
+    """x = (θ, y), and a multiplier where the objective has a constraint."""
 
     policy: AbstractPolicy
     dual: Float[Array, ""]
+    multiplier: Float[Array, ""] | None = None
 
 
 @final
@@ -38,7 +39,8 @@ class Block(eqx.Module):
     """Some leaves of the iterate, and how they move.
 
     Arguments:
-        where: names of the leaves that move together: "dual", "policy", or a part such as "policy.weights".
+        where: names of the leaves that move together: "dual", "multiplier", "policy", or a part such as
+            "policy.weights".
         step_size: schedule of the step size β_t.
         optimizer: Optax transformation of the direction; its own learning rate multiplies the step size.
         prox: proximal operator or projection applied after the step.
@@ -116,11 +118,12 @@ class BlockAscent(AbstractSolver):
         self, policy: AbstractPolicy, dual: Float[Array, ""], estimator: AbstractEstimator | None = None
     ) -> SolverState:
         """Initial optimiser state of every block, and at the end what the estimator remembers."""
-        iterate = Iterate(policy, dual)
+        constrained = any(block.where == ("multiplier",) for block in self.blocks)
+        iterate = Iterate(policy, dual, jnp.zeros_like(dual) if constrained else None)
         self._check_partition(iterate)
         memory = (block.optimizer.init(block.select(iterate)) for block in self.blocks)
         learned = None if estimator is None else estimator.init(policy)
-        return SolverState(policy, dual, (*memory, learned))
+        return SolverState(policy, dual, (*memory, learned), iterate.multiplier)
 
     def draw(
         self, key: Key[Array, ""], policy: AbstractPolicy, estimator: AbstractEstimator
@@ -140,7 +143,8 @@ class BlockAscent(AbstractSolver):
         """One sweep over the blocks."""
         if self.phase_in is not None:
             objective = Phased(objective, jnp.minimum(iteration / self.phase_in, 1))
-        sweep = _Sweep(self, iteration, estimator, objective, noise[0], Iterate(state.policy, state.dual))
+        start = Iterate(state.policy, state.dual, state.multiplier)
+        sweep = _Sweep(self, iteration, estimator, objective, noise[0], start)
         memory = state.memory
         if self.order == "shuffled":
             iterate, memory = sweep.shuffled(noise[1], memory)
@@ -149,7 +153,8 @@ class BlockAscent(AbstractSolver):
         else:
             active = jnp.floor(noise[1][0] * len(self.blocks)) if self.order == "random" else None
             iterate, memory = sweep.parallel(memory, active)
-        return SolverState(iterate.policy, iterate.dual, memory), StepInfo(sweep.returns())
+        moved = SolverState(iterate.policy, iterate.dual, memory, iterate.multiplier)
+        return moved, StepInfo(sweep.returns())
 
     def step_sizes(self, iteration: Int[Array, ""]) -> Float[Array, " b"]:
         """β_t of each block."""
@@ -199,7 +204,8 @@ class _Sweep:
         block = self.solver.blocks[index]
         params = block.select(iterate)
         if block.exact:
-            best = params._replace(dual=self.objective.best_dual(episodes.own_returns))
+            outcomes = episodes.own_outcomes(self.objective)
+            best = params._replace(dual=self.objective.best_dual(outcomes))
             return (best if block.prox is None else block.prox(best, jnp.ones(()))), memory
         direction, learned = self.direction(iterate, episodes, params, memory[-1])
         params, own = block.update(block.select(direction), self.iteration, params, memory[index])
@@ -209,13 +215,16 @@ class _Sweep:
         self, iterate: Iterate, episodes: Episodes, params: PyTree, learned: PyTree
     ) -> tuple[Iterate, PyTree]:
         """Ascent direction at the iterate, of the policy only where the block holds some of it."""
-        slope = jax.grad(self._mean_surrogate, argnums=1)(episodes.own_returns, iterate.dual)
+        goal, seen = self.objective, (episodes.own_outcomes(self.objective), iterate.dual)
+        slope, excess = goal.dual_slope(*seen), None
+        if iterate.multiplier is not None:
+            excess, goal = goal.excess(*seen), goal.lagrangian(iterate.multiplier, *seen)
         if not jax.tree.leaves(params.policy):
-            return Iterate(params.policy, slope), learned
-        about = iterate.policy, episodes, self.objective, iterate.dual
+            return Iterate(params.policy, slope, excess), learned
+        about = iterate.policy, episodes, goal, iterate.dual
         learned = self.estimator.remember(learned, *about)
         entropy = None if self.solver.entropy is None else self.solver.entropy(self.iteration)
-        return Iterate(self.estimator.direction(*about, learned, entropy), slope), learned
+        return Iterate(self.estimator.direction(*about, learned, entropy), slope, excess), learned
 
     def cyclic(self, memory: PyTree) -> tuple[Iterate, PyTree]:
         iterate = self.start
@@ -248,9 +257,6 @@ class _Sweep:
             arrays = jax.lax.switch(index, branches, arrays)
         result: tuple[Iterate, PyTree] = eqx.combine(arrays, static)
         return result
-
-    def _mean_surrogate(self, returns: Float[Array, " m"], dual: Float[Array, ""]) -> Float[Array, ""]:
-        return jnp.mean(jax.vmap(self.objective.surrogate, (0, None))(returns, dual))
 
 
 def leaf_name(path: tuple[object, ...]) -> str:

@@ -57,7 +57,7 @@ class LastIterate(AbstractSelection):
 
     def pick(self, kept: PyTree, last: SolverState) -> Iterate:
         """The last one."""
-        return Iterate(last.policy, last.dual)
+        return iterate_of(last)
 
 
 class _AbstractDraw(AbstractSelection):
@@ -69,7 +69,7 @@ class _AbstractDraw(AbstractSelection):
 
     def init(self, state: SolverState) -> PyTree:
         """The first iterate, and the average weight so far: a sum stops growing at 2²⁴ in floats."""
-        arrays = eqx.filter(Iterate(state.policy, state.dual), eqx.is_array)
+        arrays = eqx.filter(iterate_of(state), eqx.is_array)
         return arrays, jnp.zeros_like(state.dual)
 
     def update(self, kept: PyTree, passage: Passage) -> PyTree:
@@ -78,12 +78,12 @@ class _AbstractDraw(AbstractSelection):
         count = passage.iteration + 1
         average = kept[1] + (weight - kept[1]) / count
         take = fraction(jax.random.fold_in(passage.key, passage.iteration)) * average * count < weight
-        candidate = eqx.filter(Iterate(passage.before.policy, passage.before.dual), eqx.is_array)
+        candidate = eqx.filter(iterate_of(passage.before), eqx.is_array)
         return select(take, candidate, kept[0]), average
 
     def pick(self, kept: PyTree, last: SolverState) -> Iterate:
         """The drawn one."""
-        picked: Iterate = eqx.combine(kept[0], Iterate(last.policy, last.dual))
+        picked: Iterate = eqx.combine(kept[0], iterate_of(last))
         return picked
 
 
@@ -115,6 +115,11 @@ class WeightedIterate(_AbstractDraw):
         return jnp.min(step_sizes) - self.smoothness / 2 * jnp.max(step_sizes) ** 2
 
 
+def iterate_of(state: SolverState) -> Iterate:
+    """The part of a state that a run may return."""
+    return Iterate(state.policy, state.dual, state.multiplier)
+
+
 def fraction(key: Key[Array, ""]) -> Float[Array, ""]:
     """A uniform number finer than 24 bits: one in ten million is 1.7 of their units."""
     numbers = uniforms(key, (2,))
@@ -138,17 +143,18 @@ class BestIterate(AbstractSelection):
 
     def init(self, state: SolverState) -> PyTree:
         """The first iterate, not yet looked at."""
-        arrays = eqx.filter(Iterate(state.policy, state.dual), eqx.is_array)
+        arrays = eqx.filter(iterate_of(state), eqx.is_array)
         return arrays, jnp.full_like(state.dual, -jnp.inf)
 
     def update(self, kept: PyTree, passage: Passage) -> PyTree:
         """Every so many steps, keep the new iterate if it does better."""
         policy = passage.after.policy
-        candidate = eqx.filter(Iterate(policy, passage.after.dual), eqx.is_array)
+        candidate = eqx.filter(iterate_of(passage.after), eqx.is_array)
 
         def look() -> PyTree:
             noise = self.estimator.draw(passage.key, policy)
-            value = passage.objective.value(self.estimator.sample(noise, policy).returns)
+            outcomes = self.estimator.sample(noise, policy).outcomes(passage.objective)
+            value = passage.objective.value(outcomes)
             return select(value > kept[1], (candidate, value), kept)
 
         return jax.lax.cond((passage.iteration + 1) % self.every == 0, look, lambda: kept)
@@ -156,6 +162,6 @@ class BestIterate(AbstractSelection):
     def pick(self, kept: PyTree, last: SolverState) -> Iterate:
         """The best one; the last where none was looked at."""
         seen = kept[1] > -jnp.inf
-        final_arrays = eqx.filter(Iterate(last.policy, last.dual), eqx.is_array)
-        picked: Iterate = eqx.combine(select(seen, kept[0], final_arrays), Iterate(last.policy, last.dual))
+        final_arrays = eqx.filter(iterate_of(last), eqx.is_array)
+        picked: Iterate = eqx.combine(select(seen, kept[0], final_arrays), iterate_of(last))
         return picked

@@ -11,11 +11,11 @@ from fenchel.ascent.base import AbstractSolver, SolverState, StepInfo
 from fenchel.ascent.schedules import AbstractSchedule
 from fenchel.errors import require_nonnegative
 from fenchel.estimators.base import AbstractEstimator
-from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
 from fenchel.policies.base import AbstractPolicy
 
 
-class Moments(AbstractObjective):
+class Moments(AbstractSurrogate):
     """R − penalty (R² − 2 y R): ψ whose policy direction is Tamar's, y being the tracked mean.
 
     Its derivative in θ at y = J(θ) is ∇J − penalty ∇Var, as ∇Var = ∇M − 2 J ∇J: the 2JR term carries a

@@ -19,7 +19,7 @@ from fenchel.exact import (
     frontier,
     portfolio_optimum,
 )
-from fenchel.objectives import OBJECTIVES, AbstractObjective, MeanVariance
+from fenchel.objectives import OBJECTIVES, AbstractObjective, MeanVariance, SharpeRatio
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,8 +118,9 @@ def in_class(found: ClassOptimum, name: str) -> dict[str, Any]:
 
 def _about(found: Optimum) -> dict[str, Any]:
     aversion, level = (getattr(found.objective, name, None) for name in ("risk_aversion", "level"))
+    ratio = isinstance(found.objective, SharpeRatio)
     return {
-        "objective": name_in(OBJECTIVES, type(found.objective)),
+        "objective": "sharpe" if ratio else name_in(OBJECTIVES, type(found.objective)),
         "risk_aversion": None if aversion is None else float(aversion),
         "level": None if level is None else float(level),
         **{"value": found.value, "mean": found.mean, "std": found.std},

@@ -48,5 +48,6 @@ def _shape(solver: Any) -> Any:
     blocks = [
         (list(block["where"]), block["mirror"]["type"], block.get("exact", False))
         for block in solver.get("blocks", ())
+        if list(block["where"]) != ["multiplier"]  # which comes with the objective
     ]
     return solver.get("type"), solver.get("order"), blocks

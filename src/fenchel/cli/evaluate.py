@@ -16,8 +16,10 @@ from fenchel.errors import require, require_choice, require_count, require_posit
 from fenchel.settings import OBJECTIVE_FIELDS
 
 if TYPE_CHECKING:
+    from fenchel.intervals import Interval
     from fenchel.objectives import AbstractObjective
     from fenchel.training import TrainResult
+    from fenchel.training.evaluate import Sample
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SEEDS = 2**32
@@ -39,6 +41,10 @@ class EvaluateOptions:
     """λ or β of that objective; by default the one of the run."""
     level: float | None = None
     """The share of worst returns of objective cvar; by default the one of the run."""
+    variance_bound: float | None = None
+    """The bound of objective variance-bound; by default the one of the run."""
+    benchmark: float | None = None
+    """The sure return of objective sharpe; by default the one of the run."""
     exact: bool = False
     """Also without sampling: its value, the certified optimum, the best of its class, what is lost."""
     figure: Path | None = None
@@ -86,7 +92,8 @@ def _objective(result: "TrainResult", options: EvaluateOptions) -> "AbstractObje
     from fenchel.objectives import OBJECTIVES, make_objective, objective_fields
     from fenchel.training.precision import require_all_held
 
-    given = {name: getattr(options, name) for name in OBJECTIVE_FIELDS if getattr(options, name) is not None}
+    said = ((name, getattr(options, name, None)) for name in OBJECTIVE_FIELDS)
+    given = {name: value for name, value in said if value is not None}
     if options.objective is None and not given:
         return result.objective
     wanted = options.objective or name_in(OBJECTIVES, type(result.objective))
@@ -126,13 +133,12 @@ def _record(
 
     from fenchel.cli.describe import describe_result, name_in
     from fenchel.objectives import OBJECTIVES
-    from fenchel.training.evaluate import summarise
 
     started = time.perf_counter()
     with compile_clock() as compiling:
-        returns = result.returns(options.episodes, seed=options.seed)
+        sample = result.sample(options.episodes, seed=options.seed)
     seconds, compile_seconds = time.perf_counter() - started, compiling()
-    evaluation = summarise(returns, objective)
+    evaluation, returns = sample.evaluate(objective), sample.returns
     with np.errstate(invalid="ignore"):
         quantiles = {str(level): float(np.quantile(returns, level)) for level in QUANTILES}
     aversion = getattr(objective, "risk_aversion", None)
@@ -147,12 +153,24 @@ def _record(
         "value": evaluation.value,
         "best_dual": evaluation.dual,
         "quantiles": quantiles,
+        "risks": {name: found._asdict() for name, found in _risks(sample, objective).items()},
         "episodes": evaluation.episodes,
         "evaluation_episodes": evaluation.episodes,
         "training_episodes": result.episodes,
         "seconds": max(seconds - compile_seconds, 0.0),
         "compile_seconds": compile_seconds,
     }
+
+
+def _risks(sample: "Sample", objective: "AbstractObjective") -> dict[str, "Interval"]:
+    """Empirical risk measures, with the numbers of the objective where it has them."""
+    import numpy as np
+
+    from fenchel.objectives import CVaR, Entropic, Sharpe
+
+    kinds = ((CVaR, "level"), (Entropic, "risk_aversion"), (Sharpe, "benchmark"))
+    own = {name: float(getattr(objective, name)) for kind, name in kinds if isinstance(objective, kind)}
+    return sample.risks(**own) if bool(np.all(np.isfinite(sample.returns))) else {}
 
 
 ROWS = (
@@ -174,4 +192,9 @@ ROWS = (
 def _rows(record: dict[str, Any]) -> list[tuple[str, Any]]:
     rows = [(name.replace("_", " "), record[name]) for name in ROWS if record[name] is not None]
     rows += [(f"exact {name.replace('_', ' ')}", value) for name, value in record.get("exact", {}).items()]
-    return [*rows, *((f"quantile {level}", value) for level, value in record["quantiles"].items())]
+    rows += [(f"quantile {level}", value) for level, value in record["quantiles"].items()]
+    return [*rows, *((name.replace("_", " "), _interval(found)) for name, found in record["risks"].items())]
+
+
+def _interval(found: dict[str, float]) -> str:
+    return f"{found['estimate']:.6g} ({found['low']:.6g} … {found['high']:.6g})"

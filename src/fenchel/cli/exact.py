@@ -36,11 +36,13 @@ class ExactOptions:
     preset: str | None = None
     """The citation whose numbers the environment takes."""
     objective: str = "mean-variance"
-    """What the optimum is of: mean-variance, expectation, cvar or entropic."""
+    """What the optimum is of: mean-variance, expectation, cvar, entropic, semivariance, gini or sharpe."""
     risk_aversion: float | None = None
-    """λ of mean-variance or β of entropic; 1 by default."""
+    """λ of mean-variance, semivariance and gini, or β of entropic; 1 by default."""
     level: float | None = None
     """For cvar: the share of worst returns whose mean counts; 0.05 by default."""
+    benchmark: float | None = None
+    """For sharpe: the return that can be had without risk; 0 by default."""
     frontier: bool = False
     """All extreme points of the mean-variance frontier."""
     variance_at_most: float | None = None
@@ -138,7 +140,7 @@ def _title(options: ExactOptions, record: dict[str, Any]) -> str:
 def _objective(options: ExactOptions) -> "AbstractObjective":
     from fenchel.objectives import make_objective
 
-    fields = {name: getattr(options, name) for name in OBJECTIVE_FIELDS}
+    fields = {name: getattr(options, name, None) for name in OBJECTIVE_FIELDS}
     return make_objective(options.objective, **fields).natural()
 
 

@@ -11,7 +11,7 @@ from fenchel.cli.figure import require_figure, save
 from fenchel.cli.flags import Command, read_words, show_help, wants_help
 from fenchel.cli.options import options_of
 from fenchel.cli.output import DIVERGED, DONE, say, table, write_json, write_tables
-from fenchel.errors import require, require_count, require_positive
+from fenchel.errors import require, require_count, require_number, require_positive
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,9 +28,10 @@ class FrontierOptions:
     preset: str | None = None
     """The citation whose numbers the environment takes."""
     objective: str = "mean-variance"
-    """What to learn for: mean-variance, entropic or cvar."""
+    """What to learn for: mean-variance, semivariance, gini, entropic, cvar, sharpe, variance-bound, ..."""
     grid: tuple[float, ...] | None = None
-    """Risk aversions, or for cvar levels; by default seven from 0.01 to 10, or five from 0.05 to 1."""
+    """Risk aversions (seven from 0.01 to 10 if not given); of cvar levels (five from 0.05 to 1 if not given),
+    of sharpe benchmarks, of variance-bound the bounds."""
     seeds: int = 4
     """Learners per risk aversion, the best of which counts."""
     seed: int = 0
@@ -54,7 +55,7 @@ class FrontierOptions:
 
     def __post_init__(self) -> None:
         for value in self.grid or ():
-            require_positive("grid", value)
+            (require_number if self.objective == "sharpe" else require_positive)("grid", value)
         require_count("seeds", self.seeds)
         require_count("seed", self.seed, least=0)
         require_count("episodes", self.episodes)

@@ -3,6 +3,7 @@
 from fenchel.estimators.base import AbstractEstimator
 from fenchel.estimators.episodes import Episodes, RolloutNoise, draw_rollout, rollout
 from fenchel.estimators.score import CONTROL_VARIATES, ScoreFunction, weighted_score
+from fenchel.estimators.storm import Storm
 
 __all__ = [
     "CONTROL_VARIATES",
@@ -10,6 +11,7 @@ __all__ = [
     "Episodes",
     "RolloutNoise",
     "ScoreFunction",
+    "Storm",
     "draw_rollout",
     "rollout",
     "weighted_score",

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, Num, PyTree
 
 from fenchel.envs.base import AbstractEnvironment
 from fenchel.noise import uniforms
+from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
 
 LEAD = 0x6C656164
@@ -29,6 +30,22 @@ class Episodes(eqx.Module):
     alive: Bool[Array, "T m"]
     own: Bool[Array, "T m"]
     led: int = eqx.field(static=True, default=0)
+    discount: float = eqx.field(static=True, default=1.0)
+
+    def outcomes(self, objective: AbstractObjective) -> Float[Array, " m ..."]:
+        """What an objective goes by: the returns, or means over the steps of the reward and of its square."""
+        return self.step_moments if objective.per_step else self.returns
+
+    @property
+    def step_moments(self) -> Float[Array, "m 2"]:
+        """Means over the steps of the reward and of its square, weighed by the discount."""
+        factors = self.discount ** jnp.arange(self.rewards.shape[0])
+        moments = jnp.stack([self.rewards, self.rewards**2], axis=-1)
+        return jnp.einsum("t,tmd->md", factors / jnp.sum(factors), moments)
+
+    def own_outcomes(self, objective: AbstractObjective) -> Float[Array, " n ..."]:
+        """Those of the episodes that are the policy's from the first step on."""
+        return self.outcomes(objective)[: self.returns.shape[0] - self.led]
 
     @property
     def own_returns(self) -> Float[Array, " n"]:
@@ -105,7 +122,7 @@ def rollout(env: AbstractEnvironment, policy: AbstractPolicy, noise: RolloutNois
     scanned = jnp.arange(env.horizon), noise.step, noise.action
     (_, _, _, returns, _), (seen, actions, rewards, alive, own) = jax.lax.scan(advance, start, scanned)
     led = 0 if noise.lead is None else int(noise.lead.action.shape[0])
-    return Episodes(returns, seen, actions, rewards, alive, own, led)
+    return Episodes(returns, seen, actions, rewards, alive, own, led, env.discount)
 
 
 def _led(

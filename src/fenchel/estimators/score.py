@@ -83,7 +83,7 @@ class ScoreFunction(AbstractEstimator):
         """Of a critic, what the batch tells."""
         if self.control_variate != "critic":
             return memory
-        return self._critic.update(memory, self._weights(episodes, objective, dual), episodes)
+        return self._critic.update(memory, self.weights(episodes, objective, dual), episodes)
 
     def direction(
         self,
@@ -95,7 +95,7 @@ class ScoreFunction(AbstractEstimator):
         entropy: Float[Array, ""] | None = None,
     ) -> AbstractPolicy:
         """Ascent direction; for m = 1 and no control variate it is w ω_t of the paper."""
-        advantage = self.advantage(self._weights(episodes, objective, dual), episodes, memory)
+        advantage = self.advantage(self.weights(episodes, objective, dual), episodes, memory)
         if entropy is None:
             return weighted_score(policy, episodes, advantage)
         chosen = jnp.maximum(jnp.sum(episodes.own), 1)
@@ -120,10 +120,12 @@ class ScoreFunction(AbstractEstimator):
             return others_mean(weights, episodes.own)
         return learned_value(weights, episodes, self.env)
 
-    def _weights(
+    def weights(
         self, episodes: Episodes, objective: AbstractObjective, dual: Float[Array, ""]
     ) -> Float[Array, " m"]:
-        return objective.weights(episodes.returns, dual, episodes.own_returns)
+        """What the objective makes of each episode."""
+        own = episodes.own_outcomes(objective)
+        return objective.weights(episodes.outcomes(objective), dual, own)
 
     @property
     def _critic(self) -> AbstractCritic:

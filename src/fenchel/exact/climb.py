@@ -11,7 +11,7 @@ from jaxtyping import PyTree
 
 from fenchel.exact.evaluator import Evaluator
 from fenchel.exact.optimum import Optimum
-from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
 from fenchel.policies.categorical import AbstractDiscrete
 from fenchel.policies.tabular import DirectTabular, Tabular
 
@@ -75,13 +75,13 @@ def climb(
     def goal(params: PyTree, copies: Any, holds: Any) -> tuple[Any, Any]:
         chances = evaluator.chances(eqx.combine(params, static))
         law = evaluator.law_of(chances)
-        own = jax.lax.stop_gradient(evaluator.best_dual(law, objective))
-        surrogate = jax.vmap(objective.surrogate, (0, None))
-        returns = jnp.asarray(evaluator.returns)
-        held = law @ surrogate(returns, jnp.where(holds, guide.dual, own))
+        value = evaluator.value_of(law, objective)
+        held = value
+        if isinstance(objective, AbstractSurrogate):
+            held = jnp.where(holds, evaluator.value_of(law, objective, guide.dual), value)
         taken = jnp.take_along_axis(chances, guide.actions[:, None], axis=1)[:, 0]
         likeness = guide.visits @ jnp.log(jnp.maximum(taken, TINY))
-        return jnp.where(copies, likeness, held), law @ surrogate(returns, own)
+        return jnp.where(copies, likeness, held), value
 
     def ascend(params: PyTree, imitates: Any) -> tuple[Any, PyTree]:
         def step(carry: Any, k: Any) -> tuple[Any, None]:

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Num
 
 from fenchel.exact.problem import Array, FiniteProblem
-from fenchel.exact.surrogates import bisect
-from fenchel.objectives.base import AbstractObjective
+from fenchel.exact.surrogates import bisect, require_surrogate
+from fenchel.objectives.base import AbstractObjective, AbstractStatistic
 from fenchel.policies.categorical import AbstractDiscrete
 
 
@@ -114,9 +114,16 @@ class Evaluator(eqx.Module):
 
         At the best dual the derivative is that of ψ at this dual held fixed (the envelope theorem).
         """
-        law = self.law(policy)
+        return self.value_of(self.law(policy), objective, dual)
+
+    def value_of(
+        self, law: Float[jax.Array, " E"], objective: AbstractObjective, dual: float | jax.Array | None = None
+    ) -> Float[jax.Array, ""]:
+        """The same of a law."""
+        if isinstance(objective, AbstractStatistic):
+            return objective.of_law(jnp.asarray(self.returns), law)
         best = self.best_dual(law, objective) if dual is None else jnp.asarray(dual)
-        surrogate = jax.vmap(objective.surrogate, (0, None))
+        surrogate = jax.vmap(require_surrogate(objective).surrogate, (0, None))
         return law @ surrogate(jnp.asarray(self.returns), jax.lax.stop_gradient(best))
 
     def best_dual(self, law: Float[jax.Array, " E"], objective: AbstractObjective) -> Float[jax.Array, ""]:

@@ -10,7 +10,7 @@ from fenchel.exact.evaluator import Evaluator
 from fenchel.exact.policy import FinitePolicy
 from fenchel.exact.simulator import ProblemLike, as_problem
 from fenchel.exact.surrogates import bracket, in_double
-from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.categorical import AbstractDiscrete
 
@@ -43,7 +43,7 @@ def gradient(
         dual: y; the best one if none is given.
     """
     problem = as_problem(problem)
-    if objective.has_dual:
+    if objective.has_dual and isinstance(objective, AbstractSurrogate):
         bracket(objective, problem.returns)
     with jax.enable_x64(True):
         numbers = None if dual is None else jnp.asarray(dual)

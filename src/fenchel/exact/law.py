@@ -9,8 +9,8 @@ from jaxtyping import Float
 
 from fenchel.errors import require, require_positive
 from fenchel.exact.problem import Array
-from fenchel.exact.surrogates import best_dual, surrogates
-from fenchel.objectives.base import AbstractObjective
+from fenchel.exact.surrogates import best_dual, require_surrogate, statistic, surrogates
+from fenchel.objectives.base import AbstractObjective, AbstractStatistic
 
 NEGLIGIBLE = 1e-12
 """Probability that rounding may have left over: quantiles do not go by it."""
@@ -86,6 +86,9 @@ class ReturnLaw:
     def value(self, objective: AbstractObjective) -> float:
         """max_y E[ψ(R, y)], in the units of the return."""
         natural = objective.natural()
+        if isinstance(natural, AbstractStatistic):
+            return statistic(natural, self.values, self.probabilities)
+        require_surrogate(natural)
         dual = np.array([self.best_dual(natural)])
         return self.expect(lambda returns: surrogates(natural, returns, dual)[:, 0])
 

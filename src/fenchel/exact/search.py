@@ -9,8 +9,16 @@ from fenchel.exact.optimum import Optimum
 from fenchel.exact.policy import FinitePolicy
 from fenchel.exact.problem import Array, FiniteProblem
 from fenchel.exact.simulator import ProblemLike, as_problem
-from fenchel.exact.surrogates import bracket, own_duals, slopes, surrogates, surrogates_at
-from fenchel.objectives.base import AbstractObjective
+from fenchel.exact.statistics import best_statistic
+from fenchel.exact.surrogates import (
+    bracket,
+    own_duals,
+    require_surrogate,
+    slopes,
+    surrogates,
+    surrogates_at,
+)
+from fenchel.objectives.base import AbstractObjective, AbstractStatistic
 from fenchel.objectives.mean_variance import MeanVariance
 
 TOLERANCE = 1e-9
@@ -43,6 +51,9 @@ def best(problem: ProblemLike, objective: AbstractObjective, tolerance: float = 
     problem, natural = as_problem(problem), objective.natural()
     if isinstance(natural, MeanVariance):
         return frontier(problem).best(float(natural.risk_aversion))
+    if isinstance(natural, AbstractStatistic):
+        return best_statistic(problem, natural)
+    require_surrogate(natural)
     if not natural.has_dual:
         return _at(problem, natural, 0.0, upper=_bounds(problem, natural, np.zeros((1, 2)))[0])
     edges = np.linspace(*bracket(natural, problem.returns), PIECES + 1)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from fenchel.errors import require
 from fenchel.exact.problem import Array
-from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.base import AbstractObjective, AbstractStatistic, AbstractSurrogate
 
 HALVINGS = 100
 """Bisection steps: enough to shrink any bracket of doubles to two neighbours."""
@@ -50,6 +50,23 @@ def bracket(objective: AbstractObjective, returns: Float[Array, " E"]) -> tuple[
     remedy = f"{type(objective).__name__}.best_dual gives no finite dual for a sure return; mend it"
     require(bool(np.all(np.isfinite(own))), "objective", type(objective).__name__, remedy)
     return float(np.min(own)), float(np.max(own))
+
+
+def statistic(
+    objective: AbstractStatistic, returns: Float[Array, " E"], probabilities: Float[Array, " E"]
+) -> float:
+    """The value of a law under an objective that is no expectation of a ψ."""
+    with jax.enable_x64(True):
+        return float(_statistic(in_double(objective), jnp.asarray(returns), jnp.asarray(probabilities)))
+
+
+def require_surrogate(objective: AbstractObjective) -> AbstractSurrogate:
+    """The objective, if it is an expectation of a ψ of the return."""
+    name = type(objective).__name__
+    fits = isinstance(objective, AbstractSurrogate) and not objective.per_step
+    require(fits, "objective", name, "is no max over y of E[ψ(R, y)], which is what is asked for here")
+    assert isinstance(objective, AbstractSurrogate)
+    return objective
 
 
 def own_duals(objective: AbstractObjective, returns: Float[Array, " E"]) -> Float[Array, " E"]:
@@ -95,6 +112,11 @@ def _surrogates_at(objective: Any, returns: Any, duals: Any) -> Any:
 def _slopes(objective: Any, returns: Any, duals: Any) -> Any:
     slope = jax.grad(objective.surrogate, argnums=1)
     return jax.vmap(jax.vmap(slope, (None, 0)), (0, None))(returns, duals)
+
+
+@eqx.filter_jit
+def _statistic(objective: Any, returns: Any, probabilities: Any) -> Any:
+    return objective.of_law(returns, probabilities)
 
 
 @eqx.filter_jit

@@ -1,7 +1,7 @@
 """The contract of an objective: what it asks of the returns, and nothing else."""
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -10,47 +10,142 @@ from jaxtyping import Array, Float
 
 
 class AbstractObjective(eqx.Module):
-    """A concave surrogate ψ(R, y) of one return R with a scalar dual y; its value is max_y E[ψ(R, y)].
+    """What is asked of the returns, and what the blocks of an ascent need to know of it.
 
-    The policy problem is to maximise E[ψ(R, y)] over policy and dual together. Risk aversions are fields and
-    become array leaves in training, so that one compiled program serves many of them.
+    The dual block needs a slope and, where it is exact, the best dual; the policy block one number per
+    episode. Risk aversions are fields and become array leaves in training, so that one compiled program
+    serves many of them.
+
+    An outcome is the return of an episode, or, where `per_step` says so, the mean of its rewards and the
+    mean of their squares.
     """
 
     has_dual: ClassVar[bool] = True
+    has_multiplier: ClassVar[bool] = False
+    """Whether a constraint comes with a multiplier, which is a block of its own."""
+
+    @property
+    def per_step(self) -> bool:
+        """Whether it goes by the rewards of steps instead of returns."""
+        return False
 
     @abstractmethod
-    def surrogate(self, ret: Float[Array, ""], dual: Float[Array, ""]) -> Float[Array, ""]:
-        """ψ(R, y) of one episode, to be maximised."""
+    def best_dual(self, outcomes: Float[Array, " m ..."]) -> Float[Array, ""]:
+        """The dual that is best for the batch."""
 
     @abstractmethod
-    def best_dual(self, returns: Float[Array, " m"]) -> Float[Array, ""]:
-        """The dual that maximises the batch mean of ψ."""
+    def value(self, outcomes: Float[Array, " m ..."]) -> Float[Array, ""]:
+        """The objective of an empirical distribution."""
 
-    def value(self, returns: Float[Array, " m"]) -> Float[Array, ""]:
-        """The objective of an empirical distribution: the mean of ψ at the best dual."""
-        dual = self.best_dual(returns)
-        return jnp.mean(jax.vmap(self.surrogate, (0, None))(returns, dual))
+    @abstractmethod
+    def dual_slope(self, outcomes: Float[Array, " m ..."], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """Ascent direction of the dual."""
+
+    @abstractmethod
+    def weights(
+        self,
+        outcomes: Float[Array, " m ..."],
+        dual: Float[Array, ""],
+        sample: Float[Array, " n ..."] | None = None,
+    ) -> Float[Array, " m"]:
+        """What each episode contributes to the policy's score-function direction, up to a constant.
+
+        Arguments:
+            outcomes: of the episodes to be weighed.
+            dual: y.
+            sample: outcomes that stand for the policy's law; by default those to be weighed.
+        """
 
     def natural(self) -> "AbstractObjective":
         """The same objective in the units of the return: what reports call the value."""
         return self
 
+    def lagrangian(
+        self, multiplier: Float[Array, ""], outcomes: Float[Array, " m ..."], dual: Float[Array, ""]
+    ) -> "AbstractObjective | Self":
+        """What the policy ascends at a multiplier; the objective itself where it has no constraint."""
+        return self
+
+    def excess(self, outcomes: Float[Array, " m ..."], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """By how much a batch exceeds the constraint; ascent direction of the multiplier."""
+        return jnp.zeros(())
+
+
+class AbstractSurrogate(AbstractObjective):
+    """A concave surrogate ψ(R, y) of one return R with a scalar dual y; its value is max_y E[ψ(R, y)].
+
+    The policy problem is to maximise E[ψ(R, y)] over policy and dual together.
+    """
+
+    @abstractmethod
+    def surrogate(self, ret: Float[Array, "..."], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """ψ(R, y) of one episode, to be maximised."""
+
+    def value(self, outcomes: Float[Array, " m ..."]) -> Float[Array, ""]:
+        """The mean of ψ at the best dual."""
+        return self._mean(outcomes, self.best_dual(outcomes))
+
+    def dual_slope(self, outcomes: Float[Array, " m ..."], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """The derivative of the mean of ψ in y."""
+        slope: Float[Array, ""] = jax.grad(self._mean, argnums=1)(outcomes, dual)
+        return slope
+
     def weights(
         self,
-        returns: Float[Array, " m"],
+        outcomes: Float[Array, " m ..."],
         dual: Float[Array, ""],
-        sample: Float[Array, " n"] | None = None,
+        sample: Float[Array, " n ..."] | None = None,
     ) -> Float[Array, " m"]:
-        """What each episode contributes to the policy's score-function direction: ψ(R, y) − ψ(0, y).
+        """ψ(R, y) − ψ(0, y).
 
         A part of ψ that does not depend on R has no expected effect on the policy, so it is left out, as in
-        the paper (`def:tildeg_theta`). Objectives that are no expectation of a ψ override this with the
-        influence of each return on the value of the batch.
-
-        Arguments:
-            returns: of the episodes to be weighed.
-            dual: y.
-            sample: returns that stand for the policy's law; by default those to be weighed.
+        the paper (`def:tildeg_theta`).
         """
         psi = jax.vmap(self.surrogate, (0, None))
-        return psi(returns, dual) - self.surrogate(jnp.zeros((), returns.dtype), dual)
+        return psi(outcomes, dual) - self.surrogate(jnp.zeros(outcomes.shape[1:], outcomes.dtype), dual)
+
+    def _mean(self, outcomes: Float[Array, " m ..."], dual: Float[Array, ""]) -> Float[Array, ""]:
+        return jnp.mean(jax.vmap(self.surrogate, (0, None))(outcomes, dual))
+
+
+class AbstractStatistic(AbstractObjective):
+    """A function of the law of the return that is no expectation of a ψ with a scalar dual.
+
+    An episode weighs what its return adds to the value of the law: the influence, which is the derivative of
+    `of_law` in the chance of that return.
+    """
+
+    has_dual: ClassVar[bool] = False
+
+    @abstractmethod
+    def of_law(self, values: Float[Array, " n"], chances: Float[Array, " n"]) -> Float[Array, ""]:
+        """The objective of a law, differentiable in its chances; a value may have chance 0 or occur twice."""
+
+    def best_dual(self, outcomes: Float[Array, " m ..."]) -> Float[Array, ""]:
+        """No dual: zero."""
+        return jnp.zeros((), outcomes.dtype)
+
+    def value(self, outcomes: Float[Array, " m ..."]) -> Float[Array, ""]:
+        """The objective of a law in which every episode has the same chance."""
+        return self.of_law(outcomes, jnp.full(outcomes.shape, 1 / outcomes.shape[0], outcomes.dtype))
+
+    def dual_slope(self, outcomes: Float[Array, " m ..."], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """No dual: zero."""
+        return jnp.zeros_like(dual)
+
+    def weights(
+        self,
+        outcomes: Float[Array, " m ..."],
+        dual: Float[Array, ""],
+        sample: Float[Array, " n ..."] | None = None,
+    ) -> Float[Array, " m"]:
+        """The influence of each return on the value of the sample."""
+        law = outcomes if sample is None else sample
+        values = jnp.concatenate([law, outcomes])
+        held = jnp.full(law.shape, 1 / law.shape[0], law.dtype)
+
+        def value(extra: Float[Array, " m"]) -> Float[Array, ""]:
+            return self.of_law(values, jnp.concatenate([held, extra]))
+
+        influence: Float[Array, " m"] = jax.grad(value)(jnp.zeros_like(outcomes))
+        return influence - jnp.mean(influence)

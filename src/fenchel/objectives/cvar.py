@@ -6,11 +6,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fenchel.errors import require, require_number
-from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.base import AbstractSurrogate
 
 
 @final
-class CVaR(AbstractObjective):
+class CVaR(AbstractSurrogate):
     """Mean of the worst share α of the returns: ψ(R, y) = y − (y − R)₊/α, best at the α-quantile.
 
     Arguments:

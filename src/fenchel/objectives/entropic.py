@@ -7,11 +7,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fenchel.errors import require_positive
-from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.base import AbstractSurrogate
 
 
 @final
-class Entropic(AbstractObjective):
+class Entropic(AbstractSurrogate):
     """−log E[e^{−βR}]/β: ψ(R, y) = y + (1 − e^{−β(R − y)})/β, best at the value itself.
 
     Arguments:

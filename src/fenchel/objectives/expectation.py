@@ -5,11 +5,11 @@ from typing import ClassVar, final
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.base import AbstractSurrogate
 
 
 @final
-class Expectation(AbstractObjective):
+class Expectation(AbstractSurrogate):
     """Expected return: ψ(R, y) = R, whatever the dual.
 
     >>> import jax.numpy as jnp

@@ -6,11 +6,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fenchel.errors import require_positive
-from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
 
 
 @final
-class MeanVariance(AbstractObjective):
+class MeanVariance(AbstractSurrogate):
     """J − λ Var(R) by its Legendre-Fenchel dual: ψ(R, y) = R − λ (R − y)², best at y = J.
 
     >>> import jax.numpy as jnp
@@ -33,7 +33,7 @@ class MeanVariance(AbstractObjective):
 
 
 @final
-class FenchelMeanVariance(AbstractObjective):
+class FenchelMeanVariance(AbstractSurrogate):
     """The paper's scale (`eq:max-alt`, ζ = 0): ψ(R, y) = 2y (R + 1/(2λ)) − y² − R², best at y = J + 1/(2λ).
 
     The same problem as `MeanVariance`: with y = η + 1/(2λ), ψ here is ψ there divided by λ, plus 1/(4λ²).

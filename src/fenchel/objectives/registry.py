@@ -8,7 +8,12 @@ from fenchel.objectives.base import AbstractObjective
 from fenchel.objectives.cvar import CVaR
 from fenchel.objectives.entropic import Entropic
 from fenchel.objectives.expectation import Expectation
+from fenchel.objectives.gini import GiniDeviation
 from fenchel.objectives.mean_variance import FenchelMeanVariance, MeanVariance
+from fenchel.objectives.semivariance import MeanSemivariance
+from fenchel.objectives.sharpe import Sharpe
+from fenchel.objectives.variance_bound import VarianceBound
+from fenchel.objectives.volatility import RewardVolatility
 
 OBJECTIVES: dict[str, type[AbstractObjective]] = {
     "expectation": Expectation,
@@ -16,6 +21,11 @@ OBJECTIVES: dict[str, type[AbstractObjective]] = {
     "fenchel-mean-variance": FenchelMeanVariance,
     "cvar": CVaR,
     "entropic": Entropic,
+    "semivariance": MeanSemivariance,
+    "gini": GiniDeviation,
+    "sharpe": Sharpe,
+    "reward-volatility": RewardVolatility,
+    "variance-bound": VarianceBound,
 }
 
 
@@ -30,6 +40,9 @@ def make_objective(name: str, **fields: Any) -> AbstractObjective:
     given = {field: value for field, value in fields.items() if value is not None}
     for field, value in given.items():
         require(field in objective_fields(cls), field, value, f"has no effect on the objective {name}")
+    for one in dataclasses.fields(cls):
+        needed = one.default is dataclasses.MISSING and one.name not in given
+        require(not needed, one.name, None, f"must be given for the objective {name}")
     return cls(**given)
 
 

@@ -21,6 +21,7 @@ from fenchel.exact import (
     Frontier,
     Optimum,
     PortfolioOptimum,
+    ReturnLaw,
     best,
     enumerate_environment,
     frontier,
@@ -28,7 +29,8 @@ from fenchel.exact import (
 )
 from fenchel.exact.portfolio import LINEAR_REWARDS
 from fenchel.exact.surrogates import in_double
-from fenchel.objectives import AbstractObjective, MeanVariance
+from fenchel.exact.volatility import best_volatility, step_moments, step_total
+from fenchel.objectives import AbstractObjective, Expectation, MeanVariance, RewardVolatility
 from fenchel.policies import AbstractDiscrete, AbstractPolicy, make_policy
 from fenchel.studies.scale import Scale
 from fenchel.training.evaluate import in_threads, sample_returns
@@ -100,6 +102,13 @@ class FiniteOracle:
 
     def __init__(self, env: AbstractEnvironment, problem: FiniteProblem):
         self.env, self.problem = env, problem
+        self._steps: dict[int, FiniteOracle] = {}
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        """Evaluates policies, in double precision."""
+        with jax.enable_x64(True):
+            return Evaluator.of(self.problem)
 
     @cached_property
     def frontier(self) -> Frontier:
@@ -115,6 +124,9 @@ class FiniteOracle:
 
     def scale(self, objective: AbstractObjective) -> Scale:
         """Exact to rounding, and `upper` is proved."""
+        if isinstance(objective, RewardVolatility):
+            first = self.volatility(objective, self.uniform_moments)
+            return Scale(float(first), *best_volatility(self.env, self.problem, objective))
         found, natural = self.optimum(objective), objective.natural()
         return Scale(self.uniform.law.value(natural), found.value, found.upper)
 
@@ -137,7 +149,38 @@ class FiniteOracle:
         """Probability of each of `problem.returns` under each policy."""
         arrays, static = _stacked(policies)
         with jax.enable_x64(True):
-            return np.asarray(_laws(Evaluator.of(self.problem), in_double(arrays), static))
+            return np.asarray(_laws(self.evaluator, in_double(arrays), static))
+
+    def values(
+        self, policies: Sequence[AbstractPolicy], objectives: Sequence[AbstractObjective]
+    ) -> list[tuple[float, float, float]]:
+        """Mean, standard deviation and objective of each policy."""
+        laws = [ReturnLaw(self.problem.returns, law) for law in self.laws(policies)]
+        if any(objective.per_step for objective in objectives):
+            moments = np.stack([self.step_oracle(order).means(policies) for order in (1, 2)], axis=-1)
+            worths = [self.volatility(aim, row) for aim, row in zip(objectives, moments, strict=True)]
+        else:
+            worths = [law.value(aim) for law, aim in zip(laws, objectives, strict=True)]
+        return [(law.mean, law.std, float(worth)) for law, worth in zip(laws, worths, strict=True)]
+
+    def step_oracle(self, order: int) -> "FiniteOracle":
+        """That of the same environment whose rewards are raised to a power, 1 or 2."""
+        if order not in self._steps:
+            self._steps[order] = FiniteOracle(self.env, step_moments(self.env, order))
+        return self._steps[order]
+
+    def volatility(self, objective: AbstractObjective, sums: Float[Array, " 2"]) -> float:
+        """Mean-variance of the rewards of steps, from the expected sums of rewards and of their squares."""
+        return float(objective.value(jnp.asarray(sums / step_total(self.env))[None]))
+
+    @property
+    def uniform_moments(self) -> Float[Array, " 2"]:
+        """Those sums when acting at random."""
+        return np.array([self.step_oracle(order).uniform.law.mean for order in (1, 2)])
+
+    def means(self, policies: Sequence[AbstractPolicy]) -> Float[Array, " n"]:
+        """The mean return of each."""
+        return np.asarray(self.laws(policies) @ self.problem.returns)
 
     def worth(self, policies: Sequence[AbstractPolicy], episodes: int = 0, seed: int = 0) -> Worth:
         """Exact; no episode is played."""
@@ -198,10 +241,21 @@ def sampled_returns(
     env: AbstractEnvironment, policies: Sequence[AbstractPolicy], episodes: int, seed: int = 0
 ) -> Float[Array, "n m"]:
     """Returns of fresh episodes of each policy, from the stream that training never uses."""
+    return sampled_outcomes(env, policies, Expectation(), episodes, seed)
+
+
+def sampled_outcomes(
+    env: AbstractEnvironment,
+    policies: Sequence[AbstractPolicy],
+    objective: AbstractObjective,
+    episodes: int,
+    seed: int = 0,
+) -> Float[Array, "n m ..."]:
+    """What an objective goes by, of the same episodes."""
     arrays, static = _stacked(policies)
     key = streams(seed).evaluation
     rows = jnp.arange(len(policies))
-    parts = in_threads(lambda part: _play(env, arrays, static, key, part, episodes), rows)
+    parts = in_threads(lambda part: _play(env, arrays, static, key, part, episodes, objective.per_step), rows)
     return np.concatenate(parts).astype(float)
 
 
@@ -222,10 +276,17 @@ def _laws(evaluator: Evaluator, arrays: PyTree, static: PyTree) -> Any:
 
 @eqx.filter_jit
 def _play(
-    env: AbstractEnvironment, arrays: PyTree, static: PyTree, key: Any, rows: Any, episodes: int
+    env: AbstractEnvironment,
+    arrays: PyTree,
+    static: PyTree,
+    key: Any,
+    rows: Any,
+    episodes: int,
+    per_step: bool,
 ) -> Any:
     def play(row: Any) -> Any:
         policy: AbstractPolicy = eqx.combine(jax.tree.map(lambda x: jnp.asarray(x)[row], arrays), static)
-        return rollout(env, policy, draw_rollout(key, env, policy, episodes)).returns
+        played = rollout(env, policy, draw_rollout(key, env, policy, episodes))
+        return played.step_moments if per_step else played.returns
 
     return jax.lax.map(play, rows)

@@ -9,11 +9,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Int, Key, PyTree
 
 from fenchel.envs.base import AbstractEnvironment
 from fenchel.errors import require_count
-from fenchel.estimators.episodes import draw_rollout, rollout
+from fenchel.estimators.episodes import Episodes, draw_rollout, rollout
+from fenchel.intervals import Interval
 from fenchel.objectives.base import AbstractObjective
 from fenchel.objectives.expectation import Expectation
 from fenchel.policies.base import AbstractPolicy
@@ -21,6 +22,7 @@ from fenchel.policies.checks import check_policy
 from fenchel.training.keys import streams
 from fenchel.training.precision import require_all_held
 from fenchel.training.resolve import EnvironmentLike, resolve_environment
+from fenchel.training.risks import risk_measures
 from fenchel.training.threads import on_threads
 
 BATCH = 1000
@@ -52,6 +54,43 @@ class Evaluation:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Sample:
+    """What is kept of independent episodes.
+
+    Arguments:
+        returns: of each.
+        steps: means over the steps of the reward and of its square.
+        drawdowns: the greatest fall of the reward so far from where it had been before.
+        payments: how many rewards were not zero.
+    """
+
+    returns: np.ndarray[Any, Any]
+    steps: np.ndarray[Any, Any]
+    drawdowns: np.ndarray[Any, Any]
+    payments: np.ndarray[Any, Any]
+
+    def evaluate(self, objective: AbstractObjective) -> Evaluation:
+        """Statistics, and what the objective makes of them."""
+        returns = self.returns
+        sample = jnp.asarray(self.steps if objective.per_step else returns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, std = float(np.mean(returns, dtype=np.float64)), float(np.std(returns, ddof=1))
+        return Evaluation(
+            mean=mean,
+            std=std,
+            standard_error=std / len(returns) ** 0.5,
+            value=float(objective.natural().value(sample)),
+            dual=float(objective.best_dual(sample)) if objective.has_dual else None,
+            episodes=len(returns),
+        )
+
+    def risks(self, **how: Any) -> dict[str, Interval]:
+        """Empirical risk measures with intervals (`risk_measures`); drawdowns only where paths have them."""
+        several = bool(np.any(self.payments > 1))
+        return risk_measures(self.returns, self.drawdowns if several else None, **how)
+
+
 def evaluate(
     env: EnvironmentLike,
     policy: AbstractPolicy,
@@ -76,50 +115,53 @@ def evaluate(
     """
     goal = Expectation() if objective is None else objective
     require_all_held(goal)
-    return summarise(sample_returns(env, policy, episodes=episodes, seed=seed), goal)
+    return sample_episodes(env, policy, episodes=episodes, seed=seed).evaluate(goal)
 
 
 def sample_returns(
     env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int = 100_000, seed: int = 0
 ) -> np.ndarray[Any, np.dtype[np.floating[Any]]]:
     """Returns of fresh episodes, the same for the same seed however many cores there are."""
+    return sample_episodes(env, policy, episodes=episodes, seed=seed).returns
+
+
+def sample_episodes(
+    env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int = 100_000, seed: int = 0
+) -> Sample:
+    """What risk is measured on, of fresh episodes; as `sample_returns`."""
     require_count("episodes", episodes, least=2)
     world = resolve_environment(env, policy)
     check_policy(policy, world)
     key = streams(seed).evaluation
     batches = jnp.arange(-(-episodes // BATCH), dtype=jnp.int32)
-    returns = in_threads(lambda part: _play(world, policy, key, part), batches)
-    return np.concatenate(returns)[:episodes]
+    parts = in_threads(lambda part: _play(world, policy, key, part), batches)
+    columns = [np.concatenate(column)[:episodes] for column in zip(*parts, strict=True)]
+    return Sample(*columns)
 
 
-def summarise(returns: np.ndarray[Any, Any], objective: AbstractObjective) -> Evaluation:
-    """Statistics of given returns."""
-    sample = jnp.asarray(returns)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, std = float(np.mean(returns, dtype=np.float64)), float(np.std(returns, ddof=1))
-    return Evaluation(
-        mean=mean,
-        std=std,
-        standard_error=std / len(returns) ** 0.5,
-        value=float(objective.natural().value(sample)),
-        dual=float(objective.best_dual(sample)) if objective.has_dual else None,
-        episodes=len(returns),
-    )
-
-
-def in_threads(run: Callable[[Array], Array], items: Array) -> list[np.ndarray[Any, Any]]:
+def in_threads(run: Callable[[Array], PyTree], items: Array) -> list[PyTree]:
     """Apply a compiled function to a slice of the items on each core."""
     threads = max(1, min(len(items), os.cpu_count() or 1))
-    return on_threads(lambda part: np.asarray(run(part)), jnp.array_split(items, threads), threads)
+    slices = jnp.array_split(items, threads)
+    return on_threads(lambda part: jax.tree.map(np.asarray, run(part)), slices, threads)
 
 
 @eqx.filter_jit
 def _play(
     env: AbstractEnvironment, policy: AbstractPolicy, key: Key[Array, ""], batches: Int[Array, " n"]
-) -> Float[Array, " n*batch"]:
-    def one(batch: PyTree) -> Float[Array, " batch"]:
+) -> tuple[Array, ...]:
+    def one(batch: PyTree) -> tuple[Array, ...]:
         noise = draw_rollout(jax.random.fold_in(key, batch), env, policy, BATCH)
-        return rollout(env, policy, noise).returns
+        return _kept(rollout(env, policy, noise))
 
-    returns: Float[Array, "n batch"] = jax.lax.map(one, batches)
-    return returns.ravel()
+    columns = jax.lax.map(one, batches)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), columns)  # type: ignore[no-any-return]
+
+
+def _kept(episodes: Episodes) -> tuple[Array, ...]:
+    """The columns of a `Sample`."""
+    factors = episodes.discount ** jnp.arange(episodes.rewards.shape[0])
+    earned = jnp.cumsum(factors[:, None] * episodes.rewards, axis=0)
+    peaks = jnp.maximum(jax.lax.cummax(earned), 0)
+    paid = jnp.sum(episodes.rewards != 0, axis=0)
+    return episodes.returns, episodes.step_moments, jnp.max(peaks - earned, axis=0), paid

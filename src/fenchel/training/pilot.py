@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 
 from fenchel.estimators.episodes import Episodes
 from fenchel.estimators.score import ScoreFunction
+from fenchel.estimators.storm import Storm
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
 
@@ -27,13 +28,17 @@ AT_ONCE = 64
 
 @eqx.filter_jit
 def lengths(
-    key: Key[Array, ""], policy: AbstractPolicy, objective: AbstractObjective, estimator: ScoreFunction
+    key: Key[Array, ""],
+    policy: AbstractPolicy,
+    objective: AbstractObjective,
+    estimator: ScoreFunction | Storm,
 ) -> Float[Array, " n"]:
     """Norms of the estimator's direction at the first policy and its best dual, of independent batches."""
     count = max(2, EPISODES // estimator.batch_size)
     noise = jax.vmap(lambda k: estimator.draw(k, policy))(jax.random.split(key, count))
     episodes = jax.vmap(lambda n: estimator.sample(n, policy))(noise)
-    dual = objective.best_dual(episodes.returns.ravel())
+    outcomes = jax.vmap(lambda batch: batch.outcomes(objective))(episodes)
+    dual = objective.best_dual(outcomes.reshape(-1, *outcomes.shape[2:]))
 
     def length(batch: Episodes) -> Float[Array, ""]:
         direction = estimator.direction(policy, batch, objective, dual)
@@ -63,7 +68,10 @@ def typical(norms: np.ndarray[Any, Any]) -> float:
 
 
 def pilot_step_size(
-    key: Key[Array, ""], policy: AbstractPolicy, objective: AbstractObjective, estimator: ScoreFunction
+    key: Key[Array, ""],
+    policy: AbstractPolicy,
+    objective: AbstractObjective,
+    estimator: ScoreFunction | Storm,
 ) -> float:
     """The step size with which a typical first step changes the parameters by `STEP`, to two digits."""
     numbers = jax.tree.map(_as_array, objective)  # or every risk aversion would compile a program of its own

@@ -6,6 +6,7 @@ from typing import Any
 from fenchel.ascent.base import AbstractSolver
 from fenchel.ascent.selection import AbstractSelection
 from fenchel.estimators.score import ScoreFunction
+from fenchel.estimators.storm import Storm
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
 
@@ -17,7 +18,7 @@ class Problem:
     policy: AbstractPolicy
     objective: AbstractObjective
     solver: AbstractSolver
-    estimator: ScoreFunction
+    estimator: ScoreFunction | Storm
     selection: AbstractSelection
     dual: float
     seed: int

@@ -1,5 +1,6 @@
 """From what a user says to a fully resolved problem. All input is checked here, before anything compiles."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +24,9 @@ from fenchel.envs.base import AbstractEnvironment
 from fenchel.envs.registry import make
 from fenchel.errors import InputError, require, require_choice
 from fenchel.estimators.score import ScoreFunction
-from fenchel.objectives import OBJECTIVES, AbstractObjective, make_objective, objective_fields
+from fenchel.estimators.storm import Storm
+from fenchel.objectives import OBJECTIVES, AbstractObjective, Surrogate, make_objective, objective_fields
+from fenchel.objectives.custom import takes
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.categorical import AbstractCategorical
 from fenchel.policies.checks import check_policy
@@ -69,7 +72,7 @@ _SOLVER_ONLY = (
 EnvironmentLike = str | AbstractEnvironment
 AlgorithmLike = str | AbstractSolver
 PolicyLike = str | AbstractPolicy | None
-ObjectiveLike = str | AbstractObjective | None
+ObjectiveLike = str | AbstractObjective | Callable[..., Any] | None
 
 
 def resolve(
@@ -113,7 +116,8 @@ class Draft:
         if not self.needs_pilot:
             return self.problem
         step = _pilot(self, pilots)
-        solved = replace(self.problem, solver=_solver(self.algorithm, self.settings, step))
+        solver = _solver(self.algorithm, self.problem.objective, self.settings, step)
+        solved = replace(self.problem, solver=solver)
         _require_drawable(solved, self.settings)
         return solved
 
@@ -138,11 +142,12 @@ def draft(
     _require_mover(algorithm, goal, settings)
     estimator = _estimator(world, settings)
     selection = _selection(settings, world)
-    solver = _solver(algorithm, settings, settings.policy_step_size)
+    solver = _solver(algorithm, goal, settings, settings.policy_step_size)
     require_all_held(goal)
     require_all_held(solver)
     iterations = _iterations(settings, solver)
-    dual = float(goal.best_dual(jnp.zeros(1))) if settings.dual is None else float(settings.dual)
+    _require_multiplier(solver, goal, settings)
+    dual = _first_dual(goal) if settings.dual is None else float(settings.dual)
     problem = Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
     made = Draft(problem, algorithm, policy, settings)
     if not made.needs_pilot:
@@ -156,14 +161,24 @@ def _filled(algorithm: AlgorithmLike, settings: Settings) -> Settings:
         settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
         return settings.filled(PAPER)
     require_choice("algorithm", algorithm, ALGORITHMS)
-    return settings.filled(ALGORITHMS[algorithm].settings)
+    if settings.estimator != "storm":
+        return settings.filled(ALGORITHMS[algorithm].settings)
+    remedy = "is no part of a direction that is remembered: leave it out with estimator 'storm'"
+    require(not settings.entropy, "entropy", settings.entropy, remedy)
+    refused = algorithm == "tamar"
+    require(not refused, "estimator", "storm", "needs a solver that remembers, which tamar does not")
+    return settings.filled({**ALGORITHMS[algorithm].settings, "entropy": 0.0})
 
 
-def _estimator(env: AbstractEnvironment, settings: Settings) -> ScoreFunction:
+def _estimator(env: AbstractEnvironment, settings: Settings) -> ScoreFunction | Storm:
     """Episodes are led only where actions can be listed: elsewhere the policy explores by itself."""
     finite = isinstance(env.action_space, Discrete)
     led = int((settings.explore or 0) * settings.batch) if finite else 0
-    return ScoreFunction(env, settings.batch, settings.control_variate or "none", led)
+    score = ScoreFunction(env, settings.batch, settings.control_variate or "none", led)
+    if settings.estimator == "storm":
+        return Storm(score, settings.momentum)
+    settings.require_default(("momentum",), "belongs to estimator 'storm'")
+    return score
 
 
 def _require_precise(settings: Settings) -> None:
@@ -222,6 +237,23 @@ def _require_mover(algorithm: AlgorithmLike, objective: AbstractObjective, setti
         raise InputError("objective", type(objective).__name__, remedy)
 
 
+def _first_dual(objective: AbstractObjective) -> float:
+    """The best one for a return of zero."""
+    return float(objective.best_dual(jnp.zeros((1, 2) if objective.per_step else 1)))
+
+
+def _require_multiplier(solver: AbstractSolver, objective: AbstractObjective, settings: Settings) -> None:
+    """A constraint needs a block that moves its multiplier."""
+    name = type(objective).__name__
+    blocks = [block.where for block in getattr(solver, "blocks", ())]
+    if objective.has_multiplier and ("multiplier",) not in blocks:
+        remedy = "has a constraint, whose multiplier must be moved by a block: choose bca or mvp"
+        raise InputError("objective", name, remedy)
+    if not objective.has_multiplier:
+        remedy = f"has no effect on {name}, which has no constraint"
+        settings.require_default(("multiplier_step_size",), remedy)
+
+
 def _require_drawable(problem: Problem, settings: Settings) -> None:
     """BSG's draw needs an iterate of positive weight."""
     selection, solver = problem.selection, problem.solver
@@ -233,8 +265,12 @@ def _require_drawable(problem: Problem, settings: Settings) -> None:
 
 
 def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Settings) -> AbstractObjective:
+    fields = tuple(name for name in OBJECTIVE_FIELDS if (algorithm, name) != ("tamar", "variance_bound"))
+    if callable(objective) and not isinstance(objective, AbstractObjective):
+        settings.require_default(tuple(set(fields) - {"risk_aversion"}), "has no effect on a function")
+        return _of_function(objective, settings)
     if isinstance(objective, AbstractObjective):
-        settings.require_default(OBJECTIVE_FIELDS, "is a field of the objective object that was given")
+        settings.require_default(fields, "is a field of the objective object that was given")
         return objective
     if objective is None:
         if not isinstance(algorithm, str):
@@ -243,12 +279,22 @@ def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Set
         objective = ALGORITHMS[algorithm].objective
     require_choice("objective", objective, OBJECTIVES)
     own = objective_fields(OBJECTIVES[objective])
-    idle = tuple(name for name in OBJECTIVE_FIELDS if name not in own)
+    idle = tuple(name for name in fields if name not in own)
     settings.require_default(idle, f"has no effect on the objective {objective}")
     return make_objective(objective, **{name: getattr(settings, name) for name in own})
 
 
-def _solver(algorithm: AlgorithmLike, settings: Settings, step: float | None) -> AbstractSolver:
+def _of_function(function: Callable[..., Any], settings: Settings) -> AbstractObjective:
+    """ψ(R, y, λ) at the risk aversion that is set, or ψ(R, y)."""
+    if takes(function, 3):
+        return Surrogate(function, settings.risk_aversion)
+    settings.require_default(("risk_aversion",), "has no effect on a function of return and dual alone")
+    return Surrogate(function)
+
+
+def _solver(
+    algorithm: AlgorithmLike, objective: AbstractObjective, settings: Settings, step: float | None
+) -> AbstractSolver:
     """The solver; `STEP` stands in for a step size of the policy that is not known yet."""
     if not isinstance(algorithm, str):
         return algorithm
@@ -256,7 +302,9 @@ def _solver(algorithm: AlgorithmLike, settings: Settings, step: float | None) ->
     iterations = _iterations(settings, build(**options))
     if settings.entropy:
         options["entropy"] = Fading(settings.entropy, iterations)
-    if settings.phase_in:
+    if objective.has_multiplier and algorithm not in ("pg", "tamar"):
+        options["multiplier_step_size"] = settings.multiplier_step_size
+    elif settings.phase_in:  # a multiplier begins at zero, and so is phased in by itself
         options["phase_in"] = settings.phase_in * iterations
     if settings.dual_step_size is not None:
         options["dual_step_size"] = _schedule(settings.dual_step_size, settings, iterations)
@@ -271,7 +319,6 @@ def _options(algorithm: str, settings: Settings) -> dict[str, Any]:
         block = ("optimizer", "policy_prox", "dual_min", "dual_max", "order", "fresh_batch")
         settings.require_default(block, why)
         return {"risk_aversion": settings.risk_aversion, "variance_bound": settings.variance_bound}
-    settings.require_default(("variance_bound",), f"{why}; tamar has it")
     options: dict[str, Any] = {"policy_prox": _prox(settings)}
     if settings.optimizer is not None:
         options["policy_optimizer"] = ADAM if settings.optimizer == "adam" else PLAIN

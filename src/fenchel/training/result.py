@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from fenchel.envs.base import AbstractEnvironment
+from fenchel.intervals import Interval
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
-from fenchel.training.evaluate import Evaluation, evaluate, sample_returns
+from fenchel.training.evaluate import Evaluation, Sample, evaluate, sample_episodes, sample_returns
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class TrainResult:
         episodes: how many were played, up to the iteration in which it stopped if it diverged.
         seconds: run time, compilation excluded; that of all sessions of a run that was resumed.
         compile_seconds: time to compile the program or to find it in a cache.
+        multiplier: μ of the constraint, for an objective with one.
     """
 
     policy: AbstractPolicy
@@ -40,6 +42,7 @@ class TrainResult:
     env: AbstractEnvironment = field(repr=False)
     objective: AbstractObjective = field(repr=False)
     directory: Path | None = None
+    multiplier: float | None = None
 
     def evaluate(
         self, episodes: int = 100_000, *, seed: int = 0, objective: AbstractObjective | None = None
@@ -47,6 +50,14 @@ class TrainResult:
         """Statistics of fresh episodes under the policy that was learned."""
         goal = self.objective if objective is None else objective
         return evaluate(self.env, self.policy, goal, episodes=episodes, seed=seed)
+
+    def sample(self, episodes: int = 100_000, *, seed: int = 0) -> Sample:
+        """What risk is measured on, of fresh episodes."""
+        return sample_episodes(self.env, self.policy, episodes=episodes, seed=seed)
+
+    def risks(self, episodes: int = 100_000, *, seed: int = 0, **how: Any) -> dict[str, Interval]:
+        """Empirical risk measures of fresh episodes with intervals; see `risk_measures`."""
+        return self.sample(episodes, seed=seed).risks(**how)
 
     def returns(self, episodes: int = 100_000, *, seed: int = 0) -> np.ndarray[Any, Any]:
         """Returns of fresh episodes."""

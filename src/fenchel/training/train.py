@@ -227,6 +227,7 @@ def results(loop: Loop, config: dict[str, Any], out: str | Path | None) -> list[
             env=problem.estimator.env,
             objective=problem.objective,
             directory=None if out is None else Path(out),
+            multiplier=None if picked.multiplier is None else float(picked.multiplier[row]),
         )
         for row, problem in enumerate(loop.problems)
     ]

@@ -1,7 +1,7 @@
 """Learning a frontier: a grid of risk aversions and seeds in one program, then a choice among all of it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -11,18 +11,19 @@ from jaxtyping import Float
 
 from fenchel.envs import AbstractEnvironment
 from fenchel.errors import InputError, require, require_choice, require_count
-from fenchel.exact import ReturnLaw
 from fenchel.objectives import (
     OBJECTIVES,
     AbstractObjective,
     MeanVariance,
+    Surrogate,
+    VarianceBound,
     make_objective,
     objective_fields,
 )
 from fenchel.policies import AbstractPolicy, without_chance
 from fenchel.settings import OBJECTIVE_FIELDS
 from fenchel.studies.frontiers.points import Failure, Frontier, Point, efficient
-from fenchel.studies.oracle import FiniteOracle, Oracle, oracle_of, sampled_returns
+from fenchel.studies.oracle import FiniteOracle, Oracle, oracle_of, sampled_outcomes, sampled_returns
 from fenchel.studies.scale import Scale
 from fenchel.training import Callback, SweepResult, sweep
 from fenchel.training.resolve import EnvironmentLike, resolve_environment
@@ -33,8 +34,12 @@ Array = np.ndarray[Any, Any]
 GRID = {
     "risk_aversion": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
     "level": (0.05, 0.1, 0.25, 0.5, 1.0),
+    "benchmark": (0.0,),
 }
 """Risk aversions, or levels, of a frontier where none are named."""
+
+CAUTIONS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""Of learners of a Sharpe ratio, whose policy and dual by turns have many resting places."""
 
 VALIDATION_EPISODES = 8192
 """Episodes that candidates are compared on, the same for all."""
@@ -52,7 +57,7 @@ MOST_STATES = 200_000
 def frontier(
     env: EnvironmentLike,
     *,
-    objective: str = "mean-variance",
+    objective: str | Callable[..., Any] = "mean-variance",
     grid: Sequence[float] | None = None,
     seeds: int | Sequence[int] = 4,
     exact: bool = True,
@@ -69,8 +74,8 @@ def frontier(
     Arguments:
         env: the environment or its name. Unless it is observed in some way already, policies see whatever is
             best for risk: the state, and the reward so far where it matters.
-        objective: "mean-variance", "entropic", "cvar", ...
-        grid: risk aversions; for "cvar" levels.
+        objective: "mean-variance", "entropic", "cvar", ..., or a function ψ(R, y, λ).
+        grid: risk aversions; for "cvar" levels, for "variance-bound" bounds, for "sharpe" benchmarks.
         seeds: how many, or which.
         exact: measure against the certified optimum, where there is one.
         callbacks: called between the chunks of training.
@@ -85,30 +90,44 @@ def frontier(
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     require_count("seeds", len(chosen))
     world = full_view(resolve_environment(env))
-    how: dict[str, Any] = {**settings, axis: values, "seed": chosen}
+    tried = {"caution": CAUTIONS} if objective == "sharpe" else {}
+    how: dict[str, Any] = {**settings, **tried, axis: values, "seed": chosen}
     result = sweep(world, "bca", objective=objective, callbacks=callbacks, records=1, **how)
-    goals = [make_objective(objective, **{axis: value}).natural() for value in values]
+    goals = [_goal(objective, axis, value).natural() for value in values]
     policies = _choose(world, result, goals, len(chosen))
     oracle = _oracle(world) if exact else None
     every = _points(world, policies, goals, values, chosen, oracle)
     return Frontier(
         points=efficient(_best_seeds(every)),
         env=world,
-        objective=objective,
+        objective=objective if isinstance(objective, str) else getattr(objective, "__name__", "custom"),
         exact=oracle is not None and oracle.exact,
         every=every,
         failed=tuple(_failures(result, axis)),
-        curve=_curve(oracle) if isinstance(goals[0], MeanVariance) else None,
+        curve=_curve(oracle) if isinstance(goals[0], MeanVariance | VarianceBound) else None,
         seconds=time.perf_counter() - begun,
     )
 
 
-def _axis(objective: str, grid: Sequence[float] | None) -> tuple[str, list[float]]:
+def _goal(objective: str | Callable[..., Any], axis: str, value: float) -> AbstractObjective:
+    if isinstance(objective, str):
+        return make_objective(objective, **{axis: value})
+    return Surrogate(objective, value)
+
+
+def _axis(objective: str | Callable[..., Any], grid: Sequence[float] | None) -> tuple[str, list[float]]:
     """The number of the objective that a frontier goes along."""
-    require_choice("objective", objective, OBJECTIVES)
-    names = [name for name in OBJECTIVE_FIELDS if name in objective_fields(OBJECTIVES[objective])]
+    names = ["risk_aversion"]
+    if isinstance(objective, str):
+        require_choice("objective", objective, OBJECTIVES)
+        own = set(objective_fields(OBJECTIVES[objective])) - {"caution"}
+        names = [name for name in OBJECTIVE_FIELDS if name in own]
+    elif isinstance(objective, AbstractObjective) or not callable(objective):
+        remedy = "must be a name or a function ψ(R, y, λ): a frontier makes an objective for each λ"
+        raise InputError("objective", type(objective).__name__, remedy)
     if len(names) != 1:
         raise InputError("objective", objective, "has no risk aversion for a frontier to go along")
+    require(grid is not None or names[0] in GRID, "grid", grid, f"must be given: values of {names[0]}")
     values = [float(value) for value in (GRID[names[0]] if grid is None else grid)]
     require(len(values) > 0, "grid", values, "is empty; give at least one value")
     require(len(set(values)) == len(values), "grid", values, "holds a value twice")
@@ -121,8 +140,9 @@ def _choose(
     """For each goal and seed the best candidate of that seed."""
     learned = [row.policy for row in result.rows]
     candidates = [learned, [without_chance(policy) for policy in learned]]
-    returns = np.stack([sampled_returns(env, listed, VALIDATION_EPISODES) for listed in candidates])
-    shaped = returns.reshape(2, len(goals), seeds, -1)
+    played = [sampled_outcomes(env, listed, goals[0], VALIDATION_EPISODES) for listed in candidates]
+    outcomes = np.stack(played)
+    shaped = outcomes.reshape(2, -1, seeds, *outcomes.shape[2:])
     found = []
     for goal in goals:
         worth = _values(goal, shaped)
@@ -132,10 +152,11 @@ def _choose(
     return found
 
 
-def _values(goal: AbstractObjective, returns: Float[Array, "... m"]) -> Float[Array, "..."]:
-    """The objective of each sample."""
-    flat = jnp.asarray(returns.reshape(-1, returns.shape[-1]))
-    return np.asarray(jax.jit(jax.vmap(goal.value))(flat), float).reshape(returns.shape[:-1])
+def _values(goal: AbstractObjective, outcomes: Float[Array, "k l s m ..."]) -> Float[Array, "k l s"]:
+    """The objective of each sample; one that has none counts as the worst."""
+    flat = jnp.asarray(outcomes.reshape(-1, *outcomes.shape[3:]))
+    worth = np.asarray(jax.jit(jax.vmap(goal.value))(flat), float)
+    return np.where(np.isnan(worth), -np.inf, worth).reshape(outcomes.shape[:3])
 
 
 def _oracle(env: AbstractEnvironment) -> Oracle | None:
@@ -178,17 +199,21 @@ def worth_of_each(
         rows = [row for row, policy in enumerate(policies) if type(policy) is kind]
         group, aims = [policies[row] for row in rows], [goals[row] for row in rows]
         if isinstance(oracle, FiniteOracle):
-            laws = [ReturnLaw(oracle.problem.returns, law) for law in oracle.laws(group)]
-            numbers = [(law.mean, law.std, law.value(aim)) for law, aim in zip(laws, aims, strict=True)]
+            numbers = oracle.values(group, aims)
         else:
             returns = sampled_returns(env, group, EVALUATION_EPISODES, FRESH)
-            numbers = [_statistics(sample, aim) for sample, aim in zip(returns, aims, strict=True)]
+            outcomes = returns
+            if aims[0].per_step:
+                outcomes = sampled_outcomes(env, group, aims[0], EVALUATION_EPISODES, FRESH)
+            numbers = [_statistics(*sample) for sample in zip(returns, outcomes, aims, strict=True)]
         found |= dict(zip(rows, numbers, strict=True))
     return [found[row] for row in range(len(policies))]
 
 
-def _statistics(sample: Float[Array, " m"], goal: AbstractObjective) -> tuple[float, float, float]:
-    return float(sample.mean()), float(sample.std(ddof=1)), float(goal.value(jnp.asarray(sample)))
+def _statistics(
+    returns: Float[Array, " m"], outcomes: Float[Array, " m ..."], goal: AbstractObjective
+) -> tuple[float, float, float]:
+    return float(returns.mean()), float(returns.std(ddof=1)), float(goal.value(jnp.asarray(outcomes)))
 
 
 def _scale(oracle: Oracle | None, goal: AbstractObjective) -> Scale | None:

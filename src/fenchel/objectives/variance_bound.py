@@ -1,0 +1,67 @@
+"""The greatest mean under a bound on the variance."""
+
+from typing import ClassVar, final
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fenchel.errors import require_positive
+from fenchel.objectives.base import AbstractStatistic
+from fenchel.objectives.mean_variance import MeanVariance
+
+STIFFNESS = 2.0
+"""How strongly the policy feels that a batch exceeds the bound, over and above the multiplier. Without it
+policy and multiplier circle around a bound that lies between two corners of the frontier."""
+
+PENALTY = 10.0
+"""What a standard deviation above the bound costs per unit, where policies are compared."""
+
+
+@final
+class VarianceBound(AbstractStatistic):
+    """max J subject to Var(R) ≤ ζ, by its Lagrangian J − λ (Var(R) − ζ), with λ = μ/√ζ a third block.
+
+    The multiplier μ ≥ 0 is a pure number. It follows the relative excess of the variance; the policy ascends
+    mean-variance at λ, made stiffer by the excess of its batch (an augmented Lagrangian). As a number to
+    compare policies by, the value is J, less ten times what the standard deviation is above √ζ.
+
+    Arguments:
+        variance_bound: ζ, above 0.
+
+    >>> import jax.numpy as jnp
+    >>> VarianceBound(variance_bound=1.0).value(jnp.array([1.0, 3.0])).item()
+    2.0
+    """
+
+    has_dual: ClassVar[bool] = True
+    has_multiplier: ClassVar[bool] = True
+    variance_bound: float | Float[Array, ""]
+
+    def __check_init__(self) -> None:
+        if self.variance_bound is None or isinstance(self.variance_bound, int | float):
+            require_positive("variance_bound", self.variance_bound)
+
+    def of_law(self, values: Float[Array, " n"], chances: Float[Array, " n"]) -> Float[Array, ""]:
+        """J − 10 (σ − √ζ)₊."""
+        mean = chances @ values
+        above = jnp.maximum(chances @ (values - mean) ** 2, self.variance_bound)
+        return mean - PENALTY * (jnp.sqrt(above) - jnp.sqrt(self.variance_bound))
+
+    def best_dual(self, outcomes: Float[Array, " m ..."]) -> Float[Array, ""]:
+        """The mean return."""
+        return jnp.mean(outcomes)
+
+    def dual_slope(self, outcomes: Float[Array, " m ..."], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """That of (R − y)², which is least at the mean."""
+        return 2 * (jnp.mean(outcomes) - dual)
+
+    def excess(self, outcomes: Float[Array, " m ..."], dual: Float[Array, ""]) -> Float[Array, ""]:
+        """(E[(R − y)²] − ζ)/ζ."""
+        return jnp.mean((outcomes - dual) ** 2) / self.variance_bound - 1
+
+    def lagrangian(
+        self, multiplier: Float[Array, ""], outcomes: Float[Array, " m ..."], dual: Float[Array, ""]
+    ) -> MeanVariance:
+        """Mean-variance at λ = (μ + stiffness · excess)₊/√ζ."""
+        felt = jnp.maximum(multiplier + STIFFNESS * self.excess(outcomes, dual), 0)
+        return MeanVariance(felt / jnp.sqrt(self.variance_bound))

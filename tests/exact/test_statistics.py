@@ -1,5 +1,6 @@
 """Optima of statistics against all deterministic policies, and against what is known otherwise."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from exact import brute
@@ -105,7 +106,7 @@ def test_volatility_of_a_single_payment_is_that_of_the_return():
 
 def test_moments_of_steps_are_those_of_a_policy_that_plays():
     env = make("stopping", "tradeoff", "index", horizon=6)
-    policy = Tabular(np.random.default_rng(0).normal(size=(env.state_count, 1)))
+    policy = Tabular(jnp.asarray(np.random.default_rng(0).normal(size=(env.state_count, 1))))
     sums = [played(step_moments(env, order), policy).law.mean for order in (1, 2)]
     assert sums[0] == pytest.approx(played(enumerate_environment(env), policy).law.mean, rel=1e-12)
     squares = played(enumerate_environment(env), policy).law.second_moment
@@ -118,11 +119,11 @@ def test_gradients_of_statistics_are_those_of_finite_differences(objective):
     problem = enumerate_environment(env)
     table = np.random.default_rng(1).normal(size=(env.state_count, 1))
     evaluator = Evaluator.of(problem)
-    slope = np.asarray(gradient(problem, Tabular(table), objective).table)
+    slope = np.asarray(gradient(problem, Tabular(jnp.asarray(table)), objective).table)
     for row in (0, 4, 9):
         ends = []
         for sign in (1, -1):
             moved = table.copy()
             moved[row, 0] += sign * 1e-5
-            ends.append(float(evaluator.value(Tabular(moved), objective)))
+            ends.append(float(evaluator.value(Tabular(jnp.asarray(moved)), objective)))
         assert slope[row, 0] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-9)

@@ -54,7 +54,7 @@ def quadratic(ret, dual, aversion):
         ("gini", [0.5], 0.98),
         ("semivariance", [1.0], 0.98),
         ("reward-volatility", [2.0], 0.98),
-        ("sharpe", [-2.0], 0.95),
+        ("sharpe", [-1.2], 0.95),
         (quadratic, [0.3], 0.98),
     ],
 )
@@ -67,7 +67,7 @@ def test_every_objective_is_learned_and_measured(env, objective, grid, least):
     if objective is quadratic:
         assert point.value == pytest.approx(law.mean_variance(0.3), abs=1e-9)
     if objective == "sharpe":
-        assert point.value == pytest.approx((law.mean + 2) / law.std, rel=1e-9)
+        assert point.value == pytest.approx((law.mean + 1.2) / law.std, rel=1e-9)
 
 
 def test_the_greatest_mean_within_a_bound_on_the_variance():
@@ -185,7 +185,7 @@ def test_without_chance_the_likeliest_action_is_taken():
         ({"objective": "expectation"}, "no risk aversion"),
         ({"objective": "cvra"}, "did you mean 'cvar'"),
         ({"objective": "variance-bound"}, "grid = None: must be given"),
-        ({"objective": lambda ret, dual: ret}, "must take 3 arguments"),
+        ({"objective": lambda ret, dual: ret}, "no effect on a function"),
         ({"seeds": 0}, "seeds"),
     ],
 )

@@ -97,7 +97,8 @@ def test_what_the_algorithm_brings_can_be_said_otherwise(name):
 
 def test_no_setting_was_forgotten():
     tried = {field for change in CHANGES.values() for field in change}
-    others = {"variance_bound", "order", "level", "entropy", "phase_in"}
+    others = {"variance_bound", "order", "level", "entropy", "phase_in", "benchmark", "caution"}
+    others |= {"multiplier_step_size", "estimator", "momentum"}
     assert {field.name for field in fields(Settings)} - tried == others
 
 
@@ -203,7 +204,14 @@ BAD = [
     ({"output": "best", "validation_episodes": 0}, "validation_episodes = 0: must be a whole number"),
     ({"smoothness": 2.0}, "smoothness = 2.0: belongs to output 'weighted'"),
     ({"output": "weighted", "smoothness": 20.0}, "smoothness = 20.0: leaves no iterate a positive weight"),
-    ({"variance_bound": 0.1}, "variance_bound = 0.1: is no setting of mvp; tamar has it"),
+    ({"variance_bound": 0.1}, "variance_bound = 0.1: has no effect on the objective fenchel-mean-variance"),
+    ({"objective": "variance-bound"}, "variance_bound = None: must be given"),
+    (
+        {"algorithm": "pg", "objective": "variance-bound", "variance_bound": 1.0, "dual": 0.0},
+        "has a constraint",
+    ),
+    ({"multiplier_step_size": 0.5}, "multiplier_step_size = 0.5: has no effect"),
+    ({"algorithm": "bca", "objective": "sharpe", "caution": 0.0}, "caution = 0.0: must be above 0"),
     ({"seed": -1}, "seed = -1: must be a whole number from 0"),
     ({"seed": 1.5}, "seed = 1.5: must be a whole number"),
     ({"algorithm": "mpv"}, "algorithm = 'mpv': did you mean 'mvp'?"),

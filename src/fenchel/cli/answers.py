@@ -7,7 +7,8 @@ import numpy as np
 
 from fenchel.cli.describe import name_in
 from fenchel.cli.output import table
-from fenchel.envs import Portfolio
+from fenchel.envs import AbstractEnvironment, Portfolio
+from fenchel.errors import InputError
 from fenchel.exact import (
     ClassOptimum,
     Constrained,
@@ -19,7 +20,14 @@ from fenchel.exact import (
     frontier,
     portfolio_optimum,
 )
-from fenchel.objectives import OBJECTIVES, AbstractObjective, MeanVariance, SharpeRatio
+from fenchel.exact.volatility import best_volatility
+from fenchel.objectives import (
+    OBJECTIVES,
+    AbstractObjective,
+    MeanVariance,
+    RewardVolatility,
+    SharpeRatio,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,6 +74,20 @@ def all_extreme(problem: FiniteProblem, objective: MeanVariance) -> Answer:
     found = hull.best(float(objective.risk_aversion))
     record = {**_about(found), "vertices": len(hull), "states": problem.size, "points": points}
     return Answer(record, lambda title: plot_frontier(hull, title=title))
+
+
+def best_of_steps(env: AbstractEnvironment, problem: FiniteProblem, objective: RewardVolatility) -> Answer:
+    """The best mean-variance of the rewards of single steps."""
+    value, upper = best_volatility(env, problem, objective)
+    record = {
+        **{"objective": "reward-volatility", "risk_aversion": float(objective.risk_aversion), "level": None},
+        **{"value": value, "upper": upper, "lower": value, "gap": upper - value, "states": problem.size},
+    }
+
+    def draw(title: str) -> "Figure":
+        raise InputError("figure", title, "shows a policy by its returns: leave it out for rewards of steps")
+
+    return Answer(record, draw)
 
 
 def best_within(problem: FiniteProblem, variance_at_most: float) -> Answer:

@@ -148,7 +148,7 @@ def _ask(env: "AbstractEnvironment", options: ExactOptions, objective: "Abstract
     from fenchel.cli import answers
     from fenchel.envs import Portfolio
     from fenchel.exact import enumerate_environment
-    from fenchel.objectives import MeanVariance
+    from fenchel.objectives import MeanVariance, RewardVolatility
 
     if isinstance(env, Portfolio) and env.horizon > LONGEST_PORTFOLIO:
         return answers.best_schedule(env, _portfolio_aversion(env, options, objective))
@@ -158,6 +158,8 @@ def _ask(env: "AbstractEnvironment", options: ExactOptions, objective: "Abstract
     if options.frontier:
         assert isinstance(objective, MeanVariance)
         return answers.all_extreme(problem, objective)
+    if isinstance(objective, RewardVolatility):
+        return answers.best_of_steps(env, problem, objective)
     return answers.best_of_all(problem, objective)
 
 

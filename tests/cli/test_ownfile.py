@@ -87,7 +87,7 @@ def test_the_frontier_of_the_command_is_that_of_python(capsys, kiosk):
     assert 0.5 < told["points"][0]["score"] <= 1
     kept = package.Frontier.load("kept", own=[kiosk])
     assert (kept.env.env.horizon, kept.env.env.price) == (2, 3.0)
-    with pytest.raises(package.InputError, match="own="):
+    with pytest.raises(package.InputError, match="name its class"):
         package.Frontier.load("kept")
 
 
@@ -108,7 +108,7 @@ def test_runs_are_kept_gone_on_with_and_evaluated(capsys, kiosk):
     told = record(capsys, "evaluate", "run", "--environment", KIOSK, "--episodes", "500")
     assert told["mean"] == result.evaluate(500).mean
     assert (told["environment"], told["training_episodes"]) == ("Kiosk", 400)
-    assert "--environment FILE.py:CLASS" in complaint(capsys, "evaluate", "run")
+    assert "name its class (own, --environment)" in complaint(capsys, "evaluate", "run")
     assert "leave it out" in complaint(capsys, "evaluate", "run", "--environment", "option")
 
 

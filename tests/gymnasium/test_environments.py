@@ -13,11 +13,11 @@ from gymnasium.vector import AutoresetMode
 import fenchel.gymnasium
 from fenchel.envs import ENVIRONMENTS, AbstractEnvironment, AmericanOption, TimeStep, make
 from fenchel.errors import InputError
-from fenchel.gymnasium import ExportedEnv, ExportedVectorEnv, rendering
+from fenchel.gymnasium import ExportedEnv, ExportedVectorEnv, drawing, rendering
 from fenchel.studies.oracle import oracle_of
 
 IDS = {name: f"fenchel/{cls.__name__}-v0" for name, cls in ENVIRONMENTS.items()}
-PATH = tuple(int(rendering.PATH[i : i + 2], 16) for i in (1, 3, 5))
+PATH = tuple(int(drawing.PATH[i : i + 2], 16) for i in (1, 3, 5))
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, Key, Num, PyTree
 from fenchel.envs import AbstractEnvironment, TimeStep
 from fenchel.errors import require, require_count
 from fenchel.gymnasium.compiled import compiled
-from fenchel.gymnasium.environments import chosen
+from fenchel.gymnasium.registry import chosen
 
 Arrays = np.ndarray[Any, Any]
 

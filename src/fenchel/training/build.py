@@ -13,10 +13,7 @@ from fenchel.errors import InputError, require
 from fenchel.training.names import ACTIVATIONS, classes, qualified
 
 REMEDY = "cannot be rebuilt from a file; pass the object in Python"
-ELSEWHERE = (
-    "cannot be rebuilt from a file alone, not being fenchel's own: "
-    "say where its class is, --environment FILE.py:CLASS, or own=[CLASS] in Python"
-)
+ELSEWHERE = "cannot be rebuilt from a file; name its class (own, --environment), or pass the object in Python"
 
 
 def build(description: Any, own: Sequence[type] = ()) -> Any:

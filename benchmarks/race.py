@@ -30,8 +30,14 @@ SCORE = 0.95
 POLICY_STEPS, DUAL_STEPS = (0.1, 0.3, 1.0, 3.0), (0.001, 0.01, 0.1)
 """The sweep in which MVP's best step sizes are found; the best ones lie inside."""
 
-LOOKS = {"bca": 20_000, "mvp": 2_000}
-"""Episodes between two looks at the score; with either a look is due some ten times before 0.95."""
+SHORT = 120_000
+"""Episodes of a run of `bca` that is as long as it has to be: its schedules end with the run."""
+
+LOOKS = {"bca": 4_096, "mvp": 2_000}
+"""Episodes between two looks at the score: a small part of what it takes."""
+
+SWEPT = 5, 250_000
+"""Seeds of each pair of step sizes in the sweep, and episodes of each seed."""
 
 FRESH = 100
 """The first seed of timed runs; those of the sweep begin at 0."""
@@ -99,38 +105,44 @@ def timed(judge: Judge, env: AbstractEnvironment, algorithm: str, seed: int, **s
 
 
 def bca(seeds: int) -> dict[str, Any]:
-    """The default of `fenchel.frontier`: with compiling, and without on other seeds."""
+    """The default of `fenchel.frontier`: with compiling, and without on other seeds; and a shorter run."""
     env = full_view(fenchel.make("option"))
     judge, episodes = Judge(env), fenchel.Settings().episodes
     cold, *warm = (timed(judge, env, "bca", FRESH + row, episodes=episodes) for row in range(seeds + 1))
-    return {"cold": cold.seconds, "runs": warm}
+    short = [timed(judge, env, "bca", FRESH + row, episodes=SHORT) for row in range(seeds)]
+    return {"cold": cold.seconds, "runs": warm, "short": {"runs": short, "episodes": SHORT}}
 
 
 def mvp(kind: str, episodes: int, seeds: int) -> dict[str, Any]:
     """Updates by single episodes in the paper's scale, at the step sizes that were best in a small sweep."""
     env = fenchel.make("option", observe="index" if kind == "tabular" else "state")
     judge = Judge(env)
-    policy_step, dual_step = _best_steps(judge, env, episodes // 5, seeds)
+    judge.start()
+    policy_step, dual_step = _best_steps(judge, env, episodes)
+    search = judge.seconds
     steps = {"policy_step_size": policy_step, "dual_step_size": dual_step}
     own = {"objective": None, "episodes": episodes, **steps}
     timed(judge, env, "mvp", FRESH, **{**own, "episodes": LOOKS["mvp"]})
     runs = [timed(judge, env, "mvp", FRESH + row, **own) for row in range(seeds)]
-    return {"runs": runs, **steps}
+    return {"runs": runs, "search": search, **steps}
 
 
-def _best_steps(judge: Judge, env: AbstractEnvironment, episodes: int, seeds: int) -> tuple[float, float]:
-    """Those whose median seed needs the fewest episodes; where none gets there, those with the best mean."""
+def _best_steps(judge: Judge, env: AbstractEnvironment, episodes: int) -> tuple[float, float]:
+    """Those that need the fewest episodes on average, all of `episodes` where a seed does not get there."""
     hits: list[np.ndarray[Any, Any]] = []
+    seeds, short = SWEPT
 
     def watch(snapshot: Snapshot) -> None:
-        hits.append(judge.scores(_policies(snapshot, env)))
+        with judge.pause():
+            hits.append(judge.scores(_policies(snapshot, env)))
 
     grid = {"policy_step_size": POLICY_STEPS, "dual_step_size": DUAL_STEPS, "seed": range(seeds)}
-    how = {"risk_aversion": RISK_AVERSION, "episodes": episodes, "records": episodes // LOOKS["mvp"]}
+    how = {"risk_aversion": RISK_AVERSION, "episodes": short, "records": short // LOOKS["mvp"]}
     fenchel.sweep(env, "mvp", callbacks=[watch], **grid, **how)
     scores = np.stack(hits).reshape(len(hits), len(POLICY_STEPS), len(DUAL_STEPS), seeds)
     there = scores >= SCORE
-    looks = np.median(np.where(there.any(axis=0), there.argmax(axis=0), len(hits)), axis=-1)
+    never = len(hits) * episodes / short
+    looks = np.where(there.any(axis=0), there.argmax(axis=0), never).mean(axis=-1)
     order = np.lexsort((-scores[-1].mean(axis=-1).ravel(), looks.ravel()))
     row, column = np.unravel_index(order[0], looks.shape)
     return POLICY_STEPS[row], DUAL_STEPS[column]

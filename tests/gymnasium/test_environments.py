@@ -186,6 +186,21 @@ def test_a_window_is_drawn_at_every_step_and_closed():
     assert plt.get_fignums() == []
 
 
+def test_a_window_that_can_be_seen_is_shown_once_and_stays_for_a_frame(monkeypatch):
+    import matplotlib.pyplot as plt
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    calls = []
+    monkeypatch.setattr(FigureCanvasAgg, "required_interactive_framework", "some")
+    monkeypatch.setattr(FigureCanvasAgg, "start_event_loop", lambda canvas, seconds: calls.append(seconds))
+    monkeypatch.setattr(plt, "show", lambda *, block: calls.append(block))
+    env = ExportedEnv("option", render_mode="human")
+    env.reset(seed=0)
+    env.step(0)
+    env.close()
+    assert calls == [False, 0.25, 0.25]
+
+
 class Walk(AbstractEnvironment):
     """An environment that draws keys, has a field that is an array, and is unknown to the drawings."""
 

@@ -14,7 +14,9 @@ from fenchel.errors import require_choice
 from fenchel.gymnasium.compiled import compiled
 from fenchel.gymnasium.drawing import Moment
 from fenchel.gymnasium.registry import chosen
-from fenchel.gymnasium.rendering import Picture, Window, require_drawing
+from fenchel.gymnasium.rendering import FRAMES_PER_SECOND, Picture, Window, require_drawing
+
+METADATA = {"render_modes": ["human", "rgb_array"], "render_fps": FRAMES_PER_SECOND}
 
 
 class Playing(NamedTuple):
@@ -43,7 +45,7 @@ class ExportedEnv(gymnasium.Env[Any, Any]):
         (0.25, True, False)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["human", "rgb_array"], "render_fps": 4}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = METADATA  # type: ignore[misc]
 
     def __init__(self, env: AbstractEnvironment | str, render_mode: str | None = None, **said: Any):
         if render_mode is not None:

@@ -18,6 +18,8 @@ Image = np.ndarray[Any, np.dtype[np.uint8]]
 SIZE = (6.4, 4.0)
 """Inches; a hundred dots each."""
 
+FRAMES_PER_SECOND = 4
+
 
 def require_drawing(render_mode: str) -> None:
     """Raise unless there is something to draw with."""
@@ -57,18 +59,23 @@ class Window(Picture):
         import matplotlib.pyplot as plt
 
         figure = plt.figure(figsize=SIZE, dpi=100, layout="constrained")
-        if figure.canvas.required_interactive_framework is not None:
+        if _is_seen(figure):
             plt.show(block=False)
         return figure
 
     def show(self, env: AbstractEnvironment, seen: Sequence[Moment]) -> None:
-        """Bring the window up to date."""
+        """Bring the window up to date, and leave time to look at it."""
         draw(self.figure, env, seen)
         self.figure.canvas.draw()
-        self.figure.canvas.flush_events()
+        if _is_seen(self.figure):
+            self.figure.canvas.start_event_loop(1 / FRAMES_PER_SECOND)
 
     def close(self) -> None:
         """Close the window."""
         import matplotlib.pyplot as plt
 
         plt.close(self.figure)
+
+
+def _is_seen(figure: "Figure") -> bool:
+    return figure.canvas.required_interactive_framework is not None

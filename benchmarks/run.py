@@ -1,7 +1,7 @@
 """How fast fenchel is, as ratios measured side by side on this machine.
 
-    python benchmarks/run.py            everything, under four minutes on two idle cores
-    python benchmarks/run.py --quick    shorter, noisier, under one minute
+    python benchmarks/run.py            everything, some fifteen minutes on two idle cores
+    python benchmarks/run.py --quick    shorter, noisier, some five minutes
     python benchmarks/run.py --layout   what the decisions about the layout are worth, instead
     python benchmarks/run.py --peers    the race against MVP, PPO and A2C only
     python benchmarks/run.py --json     one JSON object instead of the table

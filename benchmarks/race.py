@@ -1,7 +1,7 @@
-"""A race to 0.95 of the certified optimum of the option, λ = 1, in a process of its own; prints JSON.
+"""A race to a score on the option, λ = 1, in a process of its own; prints JSON.
 
-`race.py bca SEEDS`, `race.py mvp KIND EPISODES SEEDS` or `race.py sb3 NAME SECONDS`. A score is
-(J − J_uniform)/(J* − J_uniform), exact for every contestant; the clock stands still while it is computed.
+`race.py SCORE bca SEEDS`, `race.py SCORE mvp KIND EPISODES SEEDS` or `race.py SCORE sb3 NAME SECONDS`. A
+score is (J − J_uniform)/(J* − J_uniform), exact for every contestant; the clock stands still while it is computed.
 """
 
 import json
@@ -26,7 +26,6 @@ from fenchel.studies.oracle import oracle_of
 from fenchel.training import Snapshot
 from fenchel.training.view import full_view
 
-SCORE = 0.95
 POLICY_STEPS, DUAL_STEPS = (0.1, 0.3, 1.0, 3.0), (0.001, 0.01, 0.1)
 """The sweep in which MVP's best step sizes are found; the best ones lie inside."""
 
@@ -57,9 +56,10 @@ class Finish(NamedTuple):
 
 
 class Judge:
-    """The exact scale, and the clock."""
+    """The exact scale with the score that is wanted, and the clock."""
 
-    def __init__(self, env: AbstractEnvironment):
+    def __init__(self, env: AbstractEnvironment, score: float):
+        self.score = score
         self.oracle = oracle_of(env)
         self.scale = self.oracle.scale(MeanVariance(RISK_AVERSION))
         self.start()
@@ -92,7 +92,7 @@ def timed(judge: Judge, env: AbstractEnvironment, algorithm: str, seed: int, **s
 
     def watch(snapshot: Snapshot) -> bool:
         with judge.pause():
-            there = bool(judge.scores(_policies(snapshot, env))[0] >= SCORE)
+            there = bool(judge.scores(_policies(snapshot, env))[0] >= judge.score)
         if there:
             reached.append(judge.seconds)
         return there
@@ -104,19 +104,19 @@ def timed(judge: Judge, env: AbstractEnvironment, algorithm: str, seed: int, **s
     return Finish(reached[0], True) if reached else Finish(judge.seconds, False)
 
 
-def bca(seeds: int) -> dict[str, Any]:
+def bca(score: float, seeds: int) -> dict[str, Any]:
     """The default of `fenchel.frontier`: with compiling, and without on other seeds; and a shorter run."""
     env = full_view(fenchel.make("option"))
-    judge, episodes = Judge(env), fenchel.Settings().episodes
+    judge, episodes = Judge(env, score), fenchel.Settings().episodes
     cold, *warm = (timed(judge, env, "bca", FRESH + row, episodes=episodes) for row in range(seeds + 1))
     short = [timed(judge, env, "bca", FRESH + row, episodes=SHORT) for row in range(seeds)]
     return {"cold": cold.seconds, "runs": warm, "short": {"runs": short, "episodes": SHORT}}
 
 
-def mvp(kind: str, episodes: int, seeds: int) -> dict[str, Any]:
+def mvp(score: float, kind: str, episodes: int, seeds: int) -> dict[str, Any]:
     """Updates by single episodes in the paper's scale, at the step sizes that were best in a small sweep."""
     env = fenchel.make("option", observe="index" if kind == "tabular" else "state")
-    judge = Judge(env)
+    judge = Judge(env, score)
     judge.start()
     policy_step, dual_step = _best_steps(judge, env, episodes)
     search = judge.seconds
@@ -140,7 +140,7 @@ def _best_steps(judge: Judge, env: AbstractEnvironment, episodes: int) -> tuple[
     how = {"risk_aversion": RISK_AVERSION, "episodes": short, "records": short // LOOKS["mvp"]}
     fenchel.sweep(env, "mvp", callbacks=[watch], **grid, **how)
     scores = np.stack(hits).reshape(len(hits), len(POLICY_STEPS), len(DUAL_STEPS), seeds)
-    there = scores >= SCORE
+    there = scores >= judge.score
     never = len(hits) * episodes / short
     looks = np.where(there.any(axis=0), there.argmax(axis=0), never).mean(axis=-1)
     order = np.lexsort((-scores[-1].mean(axis=-1).ravel(), looks.ravel()))
@@ -156,7 +156,7 @@ def _policies(snapshot: Snapshot, env: AbstractEnvironment) -> list[AbstractPoli
     return [eqx.combine(jax.tree.map(lambda x, row=row: x[row], stacked), shape) for row in rows]
 
 
-def sb3(name: str, seconds: float) -> dict[str, Any]:
+def sb3(score: float, name: str, seconds: float) -> dict[str, Any]:
     """PPO or A2C with their published defaults, not discounting, on the option made risk-averse."""
     import stable_baselines3
     import torch
@@ -164,7 +164,7 @@ def sb3(name: str, seconds: float) -> dict[str, Any]:
 
     torch.set_num_threads(1)
     env = fenchel.make("option", observe="index")
-    judge, world = Judge(env), TerminalRisk("fenchel/AmericanOption-v0", RISK_AVERSION)
+    judge, world = Judge(env, score), TerminalRisk("fenchel/AmericanOption-v0", RISK_AVERSION)
     best = [-np.inf]
 
     def there(chances: np.ndarray[Any, Any]) -> bool:
@@ -172,16 +172,16 @@ def sb3(name: str, seconds: float) -> dict[str, Any]:
             logits = jnp.asarray(np.log(chances[:, 1:]) - np.log(chances[:, :1]))
             sure = jnp.where(logits > 0, CERTAIN, -CERTAIN)
             best.append(float(judge.scores([Tabular(logits), Tabular(sure)]).max()))
-        return best[-1] >= SCORE or judge.seconds > seconds
+        return best[-1] >= score or judge.seconds > seconds
 
     learner = getattr(stable_baselines3, name)("MlpPolicy", world, gamma=1.0, seed=0, device="cpu")
     judge.start()
     learner.learn(sys.maxsize, callback=Follow(world, there, PAUSE))
-    return {"runs": [Finish(judge.seconds, best[-1] >= SCORE)], "best": max(best)}
+    return {"runs": [Finish(judge.seconds, best[-1] >= score)], "best": max(best)}
 
 
 if __name__ == "__main__":
-    task, *words = sys.argv[1:]
+    wanted, task, *words = sys.argv[1:]
     tasks = {"bca": bca, "mvp": mvp, "sb3": sb3}
     given = [int(word) if word.isdigit() else word for word in words]
-    print(json.dumps(tasks[task](*given)))
+    print(json.dumps(tasks[task](float(wanted), *given)))

@@ -3,7 +3,7 @@
     python benchmarks/run.py            everything, some fifteen minutes on two idle cores
     python benchmarks/run.py --quick    shorter, noisier, some five minutes
     python benchmarks/run.py --layout   what the decisions about the layout are worth, instead
-    python benchmarks/run.py --peers    the race against MVP, PPO and A2C only
+    python benchmarks/run.py --peers    the race against MVP, PPO and A2C only; --score 0.99 moves its end
     python benchmarks/run.py --json     one JSON object instead of the table
 
 A ratio below its target is reported, not an error: machines differ and are busy. The exit code is 1 when
@@ -48,13 +48,14 @@ def main() -> int:
         "--layout", action="store_true", help="measure the decisions about the layout instead"
     )
     parser.add_argument("--peers", action="store_true", help="measure the race against others only")
+    parser.add_argument("--score", type=float, default=peers.SCORE, help="where the race ends")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     wanted = parser.parse_args()
     repetitions, seconds = (3, 0.3) if wanted.quick else (5, 1.0)
     if wanted.layout:
         found = layout.measure(repetitions, seconds)
     elif wanted.peers:
-        found = peers.measure(wanted.quick)
+        found = peers.measure(wanted.quick, wanted.score)
     else:
         found = measure(wanted.quick, repetitions, seconds)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,7 +1,7 @@
 """A race to a score on the option, λ = 1, in a process of its own; prints JSON.
 
-`race.py SCORE bca SEEDS`, `race.py SCORE mvp KIND EPISODES SEEDS` or `race.py SCORE sb3 NAME SECONDS`. A
-score is (J − J_uniform)/(J* − J_uniform), exact for every contestant; the clock stands still while it is computed.
+`race.py SCORE bca SEEDS`, `race.py SCORE mvp KIND EPISODES SEEDS` or `race.py SCORE sb3 NAME SECONDS`.
+A score is (J − J_uniform)/(J* − J_uniform), exact for every contestant; the clock stands still meanwhile.
 """
 
 import json

@@ -1,6 +1,6 @@
 # make demo   the best policies of the option for seven risk aversions, measured against the optimum, and a figure
 # make test   run the tests
-# make bench  ratios against a C loop (needs cc)
+# make bench  ratios against a C loop (needs cc) and Stable-Baselines3 (installs torch)
 # make check  formatting, lint, types
 
 PYTHON ?= python3
@@ -18,7 +18,7 @@ demo: $(VENV)/.plot
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-bench: $(VENV)/.plot
+bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py
 
 check: $(VENV)/.dev
@@ -30,6 +30,13 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "fenchel needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+# torch by itself first: TORCH may name another build, or options of pip for one.
+TORCH ?= torch
+$(VENV)/.bench: $(VENV)/.plot
+	$(PIP) $(TORCH)
+	$(PIP) --editable '.[plot,bench]'
+	@touch $@
 
 # One stamp per set of extras; pyproject.toml and the constraints decide when it is stale.
 $(VENV)/.%: $(VENV)/bin/python pyproject.toml $(CONSTRAINTS)

@@ -81,10 +81,10 @@ def ratios(first: Sequence[float], second: Sequence[float]) -> dict[str, float]:
     return {"median": statistics.median(each), "least": min(each), "greatest": max(each)}
 
 
-def fresh(*arguments: str, **environment: str) -> dict[str, Any]:
-    """What `fresh.py` prints."""
+def fresh(*arguments: str, script: str = "fresh.py", **environment: str) -> dict[str, Any]:
+    """What a script in here prints last, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, HERE / "fresh.py", *arguments],
+        [sys.executable, HERE / script, *arguments],
         env={**os.environ, **environment},
         check=True,
         capture_output=True,

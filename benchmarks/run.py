@@ -1,8 +1,9 @@
 """How fast fenchel is, as ratios measured side by side on this machine.
 
-    python benchmarks/run.py            everything, under four minutes on two idle cores
-    python benchmarks/run.py --quick    shorter, noisier, under one minute
+    python benchmarks/run.py            everything, some fifteen minutes on two idle cores
+    python benchmarks/run.py --quick    shorter, noisier, some five minutes
     python benchmarks/run.py --layout   what the decisions about the layout are worth, instead
+    python benchmarks/run.py --peers    the race against MVP, PPO and A2C only; --score 0.99 moves its end
     python benchmarks/run.py --json     one JSON object instead of the table
 
 A ratio below its target is reported, not an error: machines differ and are busy. The exit code is 1 when
@@ -18,7 +19,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
+import exported
 import layout
+import peers
 from contest import Worker, fresh, ratios, turns
 from reference import REPLAYED, TOLERANCE, Reference, difference
 from workloads import BATCH, LEARNERS
@@ -44,11 +47,15 @@ def main() -> int:
     parser.add_argument(
         "--layout", action="store_true", help="measure the decisions about the layout instead"
     )
+    parser.add_argument("--peers", action="store_true", help="measure the race against others only")
+    parser.add_argument("--score", type=float, default=peers.SCORE, help="where the race ends")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     wanted = parser.parse_args()
     repetitions, seconds = (3, 0.3) if wanted.quick else (5, 1.0)
     if wanted.layout:
         found = layout.measure(repetitions, seconds)
+    elif wanted.peers:
+        found = peers.measure(wanted.quick, wanted.score)
     else:
         found = measure(wanted.quick, repetitions, seconds)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -57,7 +64,7 @@ def main() -> int:
         print(json.dumps({"cores": cores, "lines": lines}))
     else:
         lines = _printed(cores, wanted.quick, found)
-    return 0 if wanted.layout or lines[0]["met"] else 1
+    return 0 if wanted.layout or wanted.peers or lines[0]["met"] else 1
 
 
 def measure(quick: bool, repetitions: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -72,9 +79,11 @@ def measure(quick: bool, repetitions: int, seconds: float) -> Iterator[dict[str,
     }
     if apart <= TOLERANCE:
         yield from _rates(reference, repetitions, seconds)
+        yield from exported.measure(repetitions, seconds)
         yield from _starts()
         yield from _memory((5_000, 40_000) if quick else (5_000, 100_000))
         yield from _frontiers((20, 100, 200) if quick else (20, 125, 250, 500))
+        yield from peers.measure(quick)
 
 
 def _rates(reference: Reference, repetitions: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -165,6 +174,8 @@ def _row(what: str, *cells: str) -> str:
 
 def _measured(line: dict[str, Any]) -> str:
     value = line["ratio"]["median"] if "ratio" in line else line["value"]
+    if value is None:
+        return ""
     return f"{value:.3g} {line.get('unit', '')}"
 
 

@@ -23,6 +23,7 @@ LAYERS = {
     "training": BASE | CORE | {"estimators", "ascent", "exact", "settings"},
     "theory": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
     "studies": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "settings"},
+    "gymnasium": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
     "report": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "studies", "settings"},
     "cli": BASE
     | CORE

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fenchel.cli.flags import ENV, Command, convert_parameters, read_words
 from fenchel.cli.options import Option, Text
+from fenchel.cli.ownfile import checked, class_in, fields_of, is_file
 from fenchel.errors import FenchelError, InputError, require_choice
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ def parameters_of(name: str) -> list[Option]:
     """The parameters of an environment, as options."""
     from fenchel.envs import ENVIRONMENTS, parameters
 
+    if is_file(name):
+        return fields_of(class_in(name))
     require_choice("environment", name, ENVIRONMENTS)
     return [Option(field, *about) for field, about in parameters(ENVIRONMENTS[name]).items()]
 
@@ -29,10 +32,12 @@ def parameters_in(command: Command, words: Sequence[str]) -> list[Option]:
 
 def build(name: str, preset: str | None, observe: str, given: Mapping[str, Text]) -> "AbstractEnvironment":
     """The environment; an error about a parameter names it as it was written."""
-    from fenchel.envs import make
+    from fenchel.envs import make, observed
 
     fields = convert_parameters(parameters_of(name), given)
     try:
+        if is_file(name):
+            return observed(checked(name, class_in(name), preset, fields), observe)
         return make(name, preset, observe, **fields)
     except InputError as error:
         names = error.field.split(", ")

@@ -12,6 +12,7 @@ from fenchel.cli.figure import require_figure, save
 from fenchel.cli.flags import Command, read_words, show_help, wants_help
 from fenchel.cli.options import options_of
 from fenchel.cli.output import DONE, table, write_json, write_tables
+from fenchel.cli.ownfile import class_in, is_file
 from fenchel.errors import require, require_choice, require_count, require_positive
 from fenchel.settings import OBJECTIVE_FIELDS
 
@@ -31,6 +32,8 @@ class EvaluateOptions:
 
     run_dir: Path
     """the directory of a run, as it was given to `fenchel train --out`"""
+    environment: str | None = None
+    """FILE.py:CLASS of the run, if its environment is not fenchel's own; its parameters are in the run."""
     episodes: int = 100_000
     """How many fresh episodes to play."""
     seed: int = 0
@@ -58,6 +61,10 @@ class EvaluateOptions:
             require_figure(self.figure)
         require_count("episodes", self.episodes, least=2)
         require(0 <= self.seed < SEEDS, "seed", self.seed, f"must be from 0 to {SEEDS - 1}")
+        if self.environment is not None:
+            named = is_file(self.environment)
+            remedy = "is for an environment of your own, FILE.py:CLASS; leave it out"
+            require(named, "environment", self.environment, remedy)
         if self.risk_aversion is not None:
             require_positive("risk_aversion", self.risk_aversion)
 
@@ -74,7 +81,8 @@ def run(words: Sequence[str]) -> int:
     keep_compiled()
     from fenchel.training import load
 
-    result = load(options.run_dir)
+    own = [] if options.environment is None else [class_in(options.environment)]
+    result = load(options.run_dir, own=own)
     objective = _objective(result, options)
     record = _record(result, objective, options)
     if options.exact:

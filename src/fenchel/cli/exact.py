@@ -32,7 +32,8 @@ class ExactOptions:
     """What may be asked of the oracle."""
 
     environment: str
-    """the environment, a name that `fenchel list` shows; its parameters are set by --env.NAME VALUE"""
+    """the environment, a name that `fenchel list` shows, or FILE.py:CLASS; its parameters are set by
+    --env.NAME VALUE"""
     preset: str | None = None
     """The citation whose numbers the environment takes."""
     objective: str = "mean-variance"

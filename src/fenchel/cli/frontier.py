@@ -24,7 +24,8 @@ class FrontierOptions:
     """What may be said about a frontier."""
 
     environment: str
-    """the environment, a name that `fenchel list` shows; its parameters are set by --env.NAME VALUE"""
+    """the environment, a name that `fenchel list` shows, or FILE.py:CLASS; its parameters are set by
+    --env.NAME VALUE"""
     preset: str | None = None
     """The citation whose numbers the environment takes."""
     objective: str = "mean-variance"
@@ -83,8 +84,8 @@ def run(words: Sequence[str]) -> int:
         return DONE
     values, parameters = read_words(COMMAND, words)
     options = FrontierOptions(**values)
-    env = build(options.environment, options.preset, "state", parameters)
     keep_compiled()
+    env = build(options.environment, options.preset, "state", parameters)
     found = _learn(options, env)
     record = _record(options, found)
     if options.out is not None:

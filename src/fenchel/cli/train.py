@@ -27,8 +27,8 @@ class TrainOptions:
     """What may be said about a run besides its settings."""
 
     environment: str = field(default="", metadata={POSITIONAL: True})
-    """the environment, a name that `fenchel list` shows, here or in the file of --config; its parameters are
-    set by --env.NAME VALUE"""
+    """the environment, a name that `fenchel list` shows, or FILE.py:CLASS, here or in the file of --config;
+    its parameters are set by --env.NAME VALUE"""
     algorithm: str = "mvp"
     """How to learn: mvp, sga, rcpg, sbmd, bsg, pg, tamar or bca."""
     objective: str | None = None

@@ -6,7 +6,7 @@ from fenchel.envs.observe import ObserveBins, ObserveIndex, ObserveReturn
 from fenchel.envs.option import AmericanOption
 from fenchel.envs.parameters import Parameter, parameters
 from fenchel.envs.portfolio import Portfolio
-from fenchel.envs.registry import ENVIRONMENTS, OBSERVATIONS, make
+from fenchel.envs.registry import ENVIRONMENTS, OBSERVATIONS, make, observed
 from fenchel.envs.stopping import OptimalStopping
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "TimeStep",
     "check_env",
     "make",
+    "observed",
     "parameters",
 ]

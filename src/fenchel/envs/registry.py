@@ -42,10 +42,12 @@ def make(name: str, preset: str | None = None, observe: str = "state", **fields:
     for field in fields:
         require_choice("field", field, parameters(cls))
     env = cls(**{**cls.PRESETS[preset or "liu2018"], **fields})
-    return _observed(env, observe)
+    return observed(env, observe)
 
 
-def _observed(env: AbstractEnvironment, observe: str) -> AbstractEnvironment:
+def observed(env: AbstractEnvironment, observe: str) -> AbstractEnvironment:
+    """The environment as one of `OBSERVATIONS` shows it."""
+    require_choice("observe", observe, OBSERVATIONS)
     if observe == "return":
         return ObserveReturn(env)
     return ObserveIndex(env) if observe == "index" else env

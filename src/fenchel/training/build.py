@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -10,50 +10,60 @@ import jax.numpy as jnp
 
 from fenchel.ascent.blocks import PLAIN
 from fenchel.errors import InputError, require
-from fenchel.training.names import ACTIVATIONS, classes
+from fenchel.training.names import ACTIVATIONS, classes, qualified
 
 REMEDY = "cannot be rebuilt from a file; pass the object in Python"
+ELSEWHERE = "cannot be rebuilt from a file; name its class (own, --environment), or pass the object in Python"
 
 
-def build(description: Any) -> Any:
+def build(description: Any, own: Sequence[type] = ()) -> Any:
     """The object that `describe` described, with zeros for its arrays, to be filled from a checkpoint.
 
     Fields are set as they were, past `__init__`; what a class checks of itself is checked again wherever no
     zeros stand in for the real values.
 
+    Arguments:
+        description: what `describe` returned.
+        own: classes of the user's, which a description may name beside fenchel's own.
+
     >>> build({"type": "objectives.MeanVariance", "risk_aversion": 2.0})
     MeanVariance(risk_aversion=2.0)
     """
     if isinstance(description, list):
-        return tuple(build(value) for value in description)
+        return tuple(build(value, own) for value in description)
     if not isinstance(description, dict):
         return description
     for mark, make in _MAKERS.items():
         if mark in description:
-            return make(description)
-    return {name: build(value) for name, value in description.items()}
+            return make(description, own)
+    return {name: build(value, own) for name, value in description.items()}
 
 
-def _object(description: dict[str, Any]) -> Any:
+def _object(description: dict[str, Any], own: Sequence[type]) -> Any:
     for known, optimizer in _optimizers():
         if description == known:
             return optimizer
     name = description["type"]
-    cls = classes().get(name) if isinstance(name, str) else None
+    cls = (_named(own) | classes()).get(name) if isinstance(name, str) else None
     if cls is None:
-        raise InputError("type", name, REMEDY)
+        raise InputError("type", name, ELSEWHERE)
     given = {
         ("type" if key == "type_" else key): value for key, value in description.items() if key != "type"
     }
-    values = _complete(cls, {key: build(value) for key, value in given.items()})
+    values = _complete(cls, {key: build(value, own) for key, value in given.items()})
     if not issubclass(cls, eqx.Module):
         return cls(**values)
     module = object.__new__(cls)
     for key, value in values.items():
         object.__setattr__(module, key, value)
-    if _exact(description):
+    if is_exact(description):
         _check(module)
     return module
+
+
+def _named(own: Sequence[type]) -> dict[str, type]:
+    """Under the name of their module, and as those of a script that was started."""
+    return {name: cls for cls in own for name in (qualified(cls), f"__main__.{cls.__qualname__}")}
 
 
 def _complete(cls: Any, given: dict[str, Any]) -> dict[str, Any]:
@@ -79,11 +89,11 @@ def _defaults(cls: Any) -> dict[str, Any]:
     return {name: field.default for name, field in fields.items() if field.default is not dataclasses.MISSING}
 
 
-def _exact(description: Any) -> bool:
+def is_exact(description: Any) -> bool:
     """Whether no array is a placeholder."""
     if isinstance(description, dict):
-        return "array" not in description and all(_exact(value) for value in description.values())
-    return not isinstance(description, list) or all(_exact(value) for value in description)
+        return "array" not in description and all(is_exact(value) for value in description.values())
+    return not isinstance(description, list) or all(is_exact(value) for value in description)
 
 
 def _check(module: eqx.Module) -> None:
@@ -97,7 +107,7 @@ def _check(module: eqx.Module) -> None:
             ) from None
 
 
-def _zeros(description: dict[str, Any]) -> Any:
+def _zeros(description: dict[str, Any], own: Sequence[type]) -> Any:
     shape, dtype = description["array"], description.get("dtype")
     whole = isinstance(shape, list) and all(isinstance(size, int) and size >= 0 for size in shape)
     require(whole, "array", shape, "must be a list of sizes")
@@ -107,23 +117,23 @@ def _zeros(description: dict[str, Any]) -> Any:
         raise InputError("dtype", dtype, f"must be the name of a type of number ({error})") from None
 
 
-def _activation(description: dict[str, Any]) -> Any:
+def _activation(description: dict[str, Any], own: Sequence[type]) -> Any:
     name = description["function"]
     known = isinstance(name, str) and name in ACTIVATIONS and len(description) == 1
     require(known, "function", name, REMEDY)
     return ACTIVATIONS[name]
 
 
-def _foreign(description: dict[str, Any]) -> Any:
+def _foreign(description: dict[str, Any], own: Sequence[type]) -> Any:
     raise InputError("config", sorted(description), REMEDY)
 
 
-_MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+_MAKERS: dict[str, Callable[[dict[str, Any], Sequence[type]], Any]] = {
     "type": _object,
     "array": _zeros,
     "function": _activation,
-    "list": lambda description: list(build(description["list"])),
-    "dict": lambda description: dict(build(description["dict"])),
+    "list": lambda description, own: list(build(description["list"], own)),
+    "dict": lambda description, own: dict(build(description["dict"], own)),
     **dict.fromkeys(("class", "cycle", "deeper", "key", "module", "set"), _foreign),
 }
 

@@ -1,22 +1,25 @@
 """A run from its directory. Configuration and arrays only: a run from a stranger is safe to open."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
 from fenchel.errors import require
-from fenchel.training.build import build
+from fenchel.training.build import build, is_exact
 from fenchel.training.loop import Loop
+from fenchel.training.names import qualified
 from fenchel.training.problem import Problem
 from fenchel.training.result import TrainResult
 from fenchel.training.rundir import RunDirectory
 from fenchel.training.train import results
 
 
-def load(directory: str | Path) -> TrainResult:
+def load(directory: str | Path, *, own: Sequence[type] = ()) -> TrainResult:
     """The result of a run of `train` as its newest checkpoint has it.
 
     Arguments:
-        directory: what was given as `out`. The environment, the policy and the solver must be fenchel's own.
+        directory: what was given as `out`.
+        own: classes of yours that the run may name; all others must be fenchel's own.
 
     >>> import tempfile
     >>> from fenchel import train
@@ -30,7 +33,11 @@ def load(directory: str | Path) -> TrainResult:
     config = store.read_config()
     remedy = "holds a sweep; load the run of a single learner"
     require("grid" not in config, "directory", str(directory), remedy)
-    problem = Problem(**{field.name: build(config[field.name]) for field in fields(Problem)})
+    problem = Problem(**{field.name: build(config[field.name], own) for field in fields(Problem)})
+    kept = is_exact(config["estimator"])
+    require(
+        kept, "own", qualified(type(problem.estimator.env)), "has an array for a field, which no file keeps"
+    )
     loop = Loop([problem], store)
     loop.prepare()
     found = store.read_result()

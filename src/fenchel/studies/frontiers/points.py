@@ -1,6 +1,6 @@
 """A frontier: policies by risk aversion, and how to pick one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
@@ -151,15 +151,20 @@ class Frontier:
         return place
 
     @classmethod
-    def load(cls, directory: str | Path) -> "Frontier":
-        """A frontier that `save` kept; the environment and the policies must be fenchel's own."""
+    def load(cls, directory: str | Path, *, own: Sequence[type] = ()) -> "Frontier":
+        """A frontier that `save` kept.
+
+        Arguments:
+            directory: where it was kept.
+            own: classes of yours that it may name; all others must be fenchel's own.
+        """
         path = Path(directory) / FILE
         require(path.exists(), "directory", str(directory), f"holds no frontier: there is no {FILE}")
         arrays, about = load_arrays(path)
-        every = tuple(_point(row, fields, arrays) for row, fields in enumerate(about["points"]))
+        every = tuple(_point(row, fields, arrays, own) for row, fields in enumerate(about["points"]))
         return cls(
             points=tuple(every[index] for index in about["chosen"]),
-            env=build(about["env"]),
+            env=build(about["env"], own),
             objective=about["objective"],
             exact=about["exact"],
             every=every,
@@ -197,8 +202,8 @@ def _arrays(policy: AbstractPolicy) -> list[tuple[Any, Any]]:
     return jax.tree_util.tree_flatten_with_path(eqx.filter(policy, eqx.is_array))[0]
 
 
-def _point(row: int, about: dict[str, Any], arrays: dict[str, Any]) -> Point:
-    shape: AbstractPolicy = build(about["policy"])
+def _point(row: int, about: dict[str, Any], arrays: dict[str, Any], own: Sequence[type]) -> Point:
+    shape: AbstractPolicy = build(about["policy"], own)
 
     def put(path: Any, leaf: Any) -> Any:
         name = f"{row}{jax.tree_util.keystr(path)}"

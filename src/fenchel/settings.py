@@ -44,8 +44,8 @@ class Settings:
     """For cvar: the share of worst returns whose mean counts."""
     variance_bound: float | None = None
     """For tamar: penalise the variance above this bound only."""
-    episodes: int = 1_000_000
-    """How many episodes to learn from."""
+    episodes: int | None = None
+    """How many episodes to learn from; 1,000,000 by default, of Gymnasium's environments 10,000."""
     batch_size: int | None = None
     """Episodes per update and batch, m; 1 by default, for bca 1024."""
     control_variate: str | None = None
@@ -119,9 +119,10 @@ class Settings:
             require(self.dual_min <= self.dual_max, "dual_min", self.dual_min, remedy)
         require(0 < require_number("level", self.level) <= 1, "level", self.level, _LEVEL)
         _if_given(require_positive, "offset", self.offset)
-        for field in ("episodes", "validation_every", "validation_episodes"):
+        for field in ("validation_every", "validation_episodes"):
             require_count(field, getattr(self, field))
-        _if_given(require_count, "batch_size", self.batch_size)
+        for field in ("episodes", "batch_size"):
+            _if_given(require_count, field, getattr(self, field))
         for field in ("entropy", "phase_in", "explore"):
             _if_given(require_nonnegative, field, getattr(self, field))
         for field in ("phase_in", "explore"):
@@ -140,6 +141,11 @@ class Settings:
     def batch(self) -> int:
         """Episodes per batch; one where nothing was said."""
         return 1 if self.batch_size is None else self.batch_size
+
+    @property
+    def count(self) -> int:
+        """Episodes of the run; none where nothing was said yet."""
+        return 0 if self.episodes is None else self.episodes
 
     def filled(self, defaults: dict[str, Any]) -> Self:
         """With defaults where nothing was said."""

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 def parameters_of(name: str) -> list[Option]:
     """The parameters of an environment, as options."""
-    from fenchel.envs import ENVIRONMENTS, parameters
+    from fenchel.envs import ENVIRONMENTS, GymnasiumEnvironment, parameters
+    from fenchel.envs.registry import is_gymnasium
 
+    if is_gymnasium(name):
+        return [Option(field, *about) for field, about in parameters(GymnasiumEnvironment).items()]
     require_choice("environment", name, ENVIRONMENTS)
     return [Option(field, *about) for field, about in parameters(ENVIRONMENTS[name]).items()]
 

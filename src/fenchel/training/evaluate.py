@@ -12,8 +12,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fenchel.envs.base import AbstractEnvironment
+from fenchel.envs.gym import GymnasiumEnvironment
 from fenchel.errors import require_count
 from fenchel.estimators.episodes import draw_rollout, rollout
+from fenchel.estimators.host import Player
 from fenchel.objectives.base import AbstractObjective
 from fenchel.objectives.expectation import Expectation
 from fenchel.policies.base import AbstractPolicy
@@ -22,6 +24,9 @@ from fenchel.training.keys import streams
 from fenchel.training.precision import require_all_held
 from fenchel.training.resolve import EnvironmentLike, resolve_environment
 from fenchel.training.threads import on_threads
+
+EPISODES, HOSTED_EPISODES = 100_000, 1000
+"""Of an evaluation where nothing is said, compiled and on the host."""
 
 BATCH = 1000
 """Episodes played side by side; fixed, so that the same seed always means the same episodes."""
@@ -57,7 +62,7 @@ def evaluate(
     policy: AbstractPolicy,
     objective: AbstractObjective | None = None,
     *,
-    episodes: int = 100_000,
+    episodes: int | None = None,
     seed: int = 0,
 ) -> Evaluation:
     """Mean, standard deviation and objective of a policy's return, from fresh episodes.
@@ -66,7 +71,7 @@ def evaluate(
         env: the environment, or its name.
         policy: the policy.
         objective: what `value` and `dual` are of; the expected return by default.
-        episodes: how many.
+        episodes: how many; 100,000 by default, of Gymnasium's environments 1,000.
         seed: of the evaluation; training never uses the same stream.
 
     >>> from fenchel import make, make_policy
@@ -80,13 +85,18 @@ def evaluate(
 
 
 def sample_returns(
-    env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int = 100_000, seed: int = 0
+    env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int | None = None, seed: int = 0
 ) -> np.ndarray[Any, np.dtype[np.floating[Any]]]:
     """Returns of fresh episodes, the same for the same seed however many cores there are."""
-    require_count("episodes", episodes, least=2)
     world = resolve_environment(env, policy)
+    hosted = isinstance(world, GymnasiumEnvironment)
+    if episodes is None:
+        episodes = HOSTED_EPISODES if hosted else EPISODES
+    require_count("episodes", episodes, least=2)
     check_policy(policy, world)
     key = streams(seed).evaluation
+    if isinstance(world, GymnasiumEnvironment):
+        return _play_hosted(world, policy, key, episodes)
     batches = jnp.arange(-(-episodes // BATCH), dtype=jnp.int32)
     returns = in_threads(lambda part: _play(world, policy, key, part), batches)
     return np.concatenate(returns)[:episodes]
@@ -111,6 +121,19 @@ def in_threads(run: Callable[[Array], Array], items: Array) -> list[np.ndarray[A
     """Apply a compiled function to a slice of the items on each core."""
     threads = max(1, min(len(items), os.cpu_count() or 1))
     return on_threads(lambda part: np.asarray(run(part)), jnp.array_split(items, threads), threads)
+
+
+def _play_hosted(
+    env: GymnasiumEnvironment, policy: AbstractPolicy, key: Key[Array, ""], episodes: int
+) -> np.ndarray[Any, Any]:
+    """The same on the host, in the unit of the rewards that were learned from."""
+    parts = range(0, episodes, BATCH)
+    with Player(env, min(episodes, BATCH)) as player:
+        batches = [
+            player.play(jax.random.fold_in(key, first), policy, min(BATCH, episodes - first), env.norms)
+            for first in parts
+        ]
+    return np.concatenate([batch.episodes.returns for batch in batches]) * env.norms.reward
 
 
 @eqx.filter_jit

@@ -42,13 +42,13 @@ class TrainResult:
     directory: Path | None = None
 
     def evaluate(
-        self, episodes: int = 100_000, *, seed: int = 0, objective: AbstractObjective | None = None
+        self, episodes: int | None = None, *, seed: int = 0, objective: AbstractObjective | None = None
     ) -> Evaluation:
-        """Statistics of fresh episodes under the policy that was learned."""
+        """Statistics of fresh episodes under the policy that was learned; `evaluate` has the defaults."""
         goal = self.objective if objective is None else objective
         return evaluate(self.env, self.policy, goal, episodes=episodes, seed=seed)
 
-    def returns(self, episodes: int = 100_000, *, seed: int = 0) -> np.ndarray[Any, Any]:
+    def returns(self, episodes: int | None = None, *, seed: int = 0) -> np.ndarray[Any, Any]:
         """Returns of fresh episodes."""
         return sample_returns(self.env, self.policy, episodes=episodes, seed=seed)
 
@@ -78,7 +78,7 @@ class SweepResult:
     def __getitem__(self, index: int) -> TrainResult:
         return self.rows[index]
 
-    def evaluate(self, episodes: int = 100_000, *, seed: int = 0) -> list[dict[str, Any]]:
+    def evaluate(self, episodes: int | None = None, *, seed: int = 0) -> list[dict[str, Any]]:
         """A table: settings, status and statistics of every row."""
         return [
             {

@@ -48,6 +48,9 @@ def action_space(space: Space) -> Discrete | MultiDiscrete | Box:
     >>> action_space(MultiDiscrete([2, 3], start=[1, 1]))
     MultiDiscrete([2 3])
     """
+    if isinstance(space, Discrete | MultiDiscrete):
+        choice = np.any((space.n if isinstance(space, Discrete) else space.nvec) > 1)
+        require(bool(choice), "action_space", space, "leaves nothing to choose: there is nothing to learn")
     if isinstance(space, Discrete):
         return Discrete(int(space.n))
     if isinstance(space, MultiDiscrete):

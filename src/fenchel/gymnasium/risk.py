@@ -8,7 +8,14 @@ import numpy as np
 from gymnasium.spaces import Box, Dict
 from numpy.typing import NDArray
 
-from fenchel.errors import InputError, require, require_choice, require_number, require_positive, require_switch
+from fenchel.errors import (
+    InputError,
+    require,
+    require_choice,
+    require_number,
+    require_positive,
+    require_switch,
+)
 from fenchel.objectives import AbstractObjective, make_objective
 
 REWARDS = ("differences", "terminal")
@@ -70,7 +77,9 @@ class RiskWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Set y, for the episodes to come: one that has begun is paid by the y it began with."""
         self._next_dual = require_number("dual", dual)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode, with nothing earned and the newest y."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._begin()
@@ -119,7 +128,9 @@ def _extended(space: gymnasium.Space[Any], step: bool) -> Box | Dict:
         require(not taken, "observation_space", taken, "are entries of the observation already: rename them")
         return Dict({**space.spaces, **own})
     if not isinstance(space, Box):
-        remedy = "must be a Box or a Dict: wrap the environment in gymnasium.wrappers.FlattenObservation first"
+        remedy = (
+            "must be a Box or a Dict: wrap the environment in gymnasium.wrappers.FlattenObservation first"
+        )
         raise InputError("observation_space", space, remedy)
     kind = space.dtype if np.issubdtype(space.dtype, np.floating) else np.dtype(np.float32)
     low, high = np.append(space.low, lows).astype(kind), np.append(space.high, highs).astype(kind)

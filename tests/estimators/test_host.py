@@ -28,7 +28,7 @@ def play(source, policy, count, key=KEY, norms=Norms(), **how):  # noqa: B008
 
 @pytest.mark.parametrize("copies", [1, 3, 16])
 def test_every_episode_is_whole_and_nothing_else(policy, copies):
-    """Each has one number, steps 0, 1, …, and the rewards that belong to them; what follows its end is zero."""
+    """Each has one number, steps 0, 1, … and the rewards that belong to them, and zeros after its end."""
     batch = play(Token, policy, 10, copies=copies, discount=0.9)
     episodes = batch.episodes
     lengths = episodes.alive.sum(axis=0)

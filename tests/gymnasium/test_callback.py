@@ -43,7 +43,7 @@ def returns(model, env):
     found = []
     for seed in range(300):
         observation, _ = env.reset(seed=seed)
-        total, over = 0.0, False
+        over = False
         while not over:
             observation, _, over, _, info = env.step(int(model.predict(observation, deterministic=True)[0]))
         found.append(info["risk"]["return"])

@@ -100,7 +100,7 @@ def test_what_does_not_fit_several_choices_is_refused():
     several = env("box", "several")
     with pytest.raises(InputError, match=r"takes choices among \(2, 3\)"):
         check_policy(make_policy("linear", env("box", "one")), several)
-    with pytest.raises(InputError, match="epsilon = 0.1: is for one choice"):
+    with pytest.raises(InputError, match=r"epsilon = 0\.1: is for one choice"):
         make_policy("linear", several, epsilon=0.1)
     with pytest.raises(InputError, match="counted from 0"):
         shifted = SimpleNamespace(observation_space=SEEN["box"], action_space=MultiDiscrete([2], start=[1]))

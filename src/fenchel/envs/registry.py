@@ -73,9 +73,10 @@ def is_gymnasium(source: object) -> bool:
     if isinstance(source, str):
         known = source in gymnasium.registry and source not in ENVIRONMENTS
         return source.startswith(PREFIX) or known
-    return not isinstance(source, AbstractEnvironment | type) and (
-        callable(source) or isinstance(source, gymnasium.Env)
-    )
+    if isinstance(source, type):
+        return issubclass(source, gymnasium.Env)
+    made = isinstance(source, gymnasium.Env) or callable(source)
+    return made and not isinstance(source, AbstractEnvironment)
 
 
 def _observed(env: AbstractEnvironment, observe: str) -> AbstractEnvironment:

@@ -21,7 +21,7 @@ from fenchel.policies.hosted import acting, draw_acting
 BLOCK = 128
 """Steps whose noise is drawn at once."""
 
-SHORTEST = 16
+SHORTEST = 64
 """Arrays have room for this many steps, or twice, four times … as many: few programs serve all batches."""
 
 Numbers = NDArray[Any]

@@ -13,7 +13,7 @@ from fenchel.objectives import AbstractObjective, make_objective
 class RiskCallback(BaseCallback):
     """Sets y of every `RiskWrapper` to the best one of the latest returns, after each rollout.
 
-    With a trainer that improves the policy at fixed y in between, that is block coordinate ascent on E[ψ(R, y)].
+    With a trainer that improves the policy at fixed y in between, that is block coordinate ascent.
 
     Arguments:
         objective: that of the wrappers, or its name.

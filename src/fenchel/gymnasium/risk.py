@@ -4,6 +4,7 @@ from typing import Any, SupportsFloat
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Box, Dict
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class RiskWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
     good as ψ(R, y), for the policy has no influence on the rest. Or all of ψ(R, y) comes at the end.
 
     Arguments:
-        env: an environment that observes a `Box`, which is flattened, or a `Dict`, to which entries are added.
+        env: one that observes a `Box`, which is flattened, or a `Dict`, to which entries are added.
         objective: ψ, or its name.
         dual: y; by default the best one of a return of zero. Near the return to be expected is better.
         rewards: "differences" or "terminal".
@@ -63,14 +64,14 @@ class RiskWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         require_switch("observe_step", observe_step)
         require_positive("discount", discount)
         self.objective = make_objective(objective) if isinstance(objective, str) else objective
-        surrogate = getattr(self.objective, "surrogate", None)
         remedy = "is no expectation of a surrogate ψ(R, y): choose mean-variance, cvar or entropic, say"
-        require(surrogate is not None, "objective", type(self.objective).__name__, remedy)
-        self._surrogate = jax.jit(surrogate)
+        surrogate = hasattr(self.objective, "surrogate")
+        require(surrogate, "objective", type(self.objective).__name__, remedy)
+        self._surrogate = jax.jit(self.objective.surrogate)
         self.rewards, self.observe_step, self.discount = rewards, observe_step, discount
         self.observation_space = _extended(env.observation_space, observe_step)
         self._begin()
-        self.set_dual(float(self.objective.best_dual(np.zeros(1))) if dual is None else dual)
+        self.set_dual(float(self.objective.best_dual(jnp.zeros(1))) if dual is None else dual)
         self.dual = self._next_dual
 
     def set_dual(self, dual: float) -> None:

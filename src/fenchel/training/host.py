@@ -29,22 +29,33 @@ NORMS = "norms."
 
 @dataclass
 class Running:
-    """Moments of all that a learner saw, and the factor on its rewards."""
+    """Moments of all that a learner saw, the factor on its rewards, and how episodes ended of late."""
 
     count: float = 0.0
     mean: Any = field(default_factory=lambda: np.zeros(0))
     scatter: Any = field(default_factory=lambda: np.zeros(0))
     reward: float = 1.0
+    episodes: float = 0.0
+    """Since the last record, as the two below."""
+    steps: float = 0.0
+    truncated: float = 0.0
 
-    def add(self, observed: np.ndarray[Any, Any]) -> "Running":
-        """With the observations of a batch more (Chan's update)."""
+    def add(self, batch: Batch) -> None:
+        """A batch more (Chan's update)."""
+        observed = batch.observed
         size, mean = len(observed), np.mean(observed, axis=0)
         own = np.sum((observed - mean) ** 2, axis=0)
-        if self.count == 0:
-            return Running(float(size), mean, own, self.reward)
-        total, gap = self.count + size, mean - self.mean
-        scatter = self.scatter + own + gap**2 * self.count * size / total
-        return Running(total, self.mean + gap * size / total, scatter, self.reward)
+        total, gap = self.count + size, mean - self.mean if self.count else mean
+        self.scatter = own + (self.scatter + gap**2 * self.count * size / total if self.count else 0)
+        self.mean = self.mean + gap * size / total if self.count else mean
+        self.count = total
+        self.episodes += len(batch.truncated)
+        self.steps += size
+        self.truncated += float(np.sum(batch.truncated))
+
+    def begin_record(self) -> None:
+        """Count episodes from here on."""
+        self.episodes = self.steps = self.truncated = 0.0
 
     def norms(self, env: GymnasiumEnvironment) -> Norms:
         """What the next batch is normalised by."""
@@ -61,7 +72,8 @@ class Running:
     @classmethod
     def of(cls, arrays: Arrays) -> "Running":
         """What `arrays` gave."""
-        return cls(float(arrays["count"]), arrays["mean"], arrays["scatter"], float(arrays["reward"]))
+        values: dict[str, Any] = {name: x if x.ndim else float(x) for name, x in arrays.items()}
+        return cls(**values)
 
 
 def normalised(env: GymnasiumEnvironment) -> bool:
@@ -79,6 +91,7 @@ class HostParts(Parts):
     """Learners that take turns; each is a part of its own."""
 
     first_chunk = 1
+    also = ("length", "truncated")
 
     def __init__(self, problems: Sequence[Problem]):
         super().__init__(problems)
@@ -106,6 +119,21 @@ class HostParts(Parts):
                 learners[row] = self._iterate(row, iteration, learners[row])
         self.learners = tuple(learners)
 
+    def more(self) -> Arrays:
+        """Mean length of the episodes since the last record, and the share that was cut off."""
+        steps, cut, count = (
+            np.asarray([getattr(one, name) for one in self.running])
+            for name in ("steps", "truncated", "episodes")
+        )
+        with np.errstate(invalid="ignore"):
+            return {"length": steps / count, "truncated": cut / count}
+
+    def reset_tallies(self) -> None:
+        """Begin a new record."""
+        super().reset_tallies()
+        for one in self.running:
+            one.begin_record()
+
     def arrays(self) -> Arrays:
         """Everything that changes, by name."""
         norms = {
@@ -129,7 +157,7 @@ class HostParts(Parts):
         running = self.running[row]
         key = jax.random.fold_in(self.keys[row][0, 0], iteration)
         batch = self._play(key, policy, running.norms(self._env))
-        self.running[row] = running.add(batch.observed)
+        running.add(batch)
         episodes = scaled(batch.episodes, running.reward)
         return _update(
             self.shared,
@@ -144,7 +172,9 @@ class HostParts(Parts):
     def _pilot(self, policy: AbstractPolicy) -> Running:
         """The first scales, from episodes that nothing is learned from."""
         batch = self._play(pilot_key(), policy, Norms())
-        running = Running().add(batch.observed)
+        running = Running()
+        running.add(batch)
+        running.begin_record()
         spread = float(np.std(batch.episodes.returns, dtype=np.float64))
         if self._env.normalise_rewards and spread > 0:
             running.reward = 1 / spread

@@ -63,7 +63,8 @@ class Loop:
         """Set the learners up, as the last checkpoint left them if there is one."""
         first = self.problems[0]
         self.parts = parts_for(self.problems)
-        self.history = History(first.iterations, self.records, first.episodes_per_iteration)
+        sizes = first.iterations, self.records, first.episodes_per_iteration
+        self.history = History(*sizes, self.parts.also)
         self._restore()
 
     def _chunks(self, asked: interrupts.Interrupts) -> None:

@@ -37,6 +37,8 @@ class Parts:
 
     first_chunk = 64
     """Iterations of the first chunk, whose pace is not known."""
+    also: tuple[str, ...] = ()
+    """What is recorded besides the returns and the dual."""
 
     def __init__(self, problems: Sequence[Problem]):
         self.problems = problems
@@ -62,6 +64,10 @@ class Parts:
     def env(self, row: int) -> AbstractEnvironment:
         """The environment of a learner, as its policy sees it."""
         return self.problems[row].estimator.env
+
+    def more(self) -> Arrays:
+        """What is recorded besides, an entry per learner."""
+        return {}
 
     def close(self) -> None:
         """Give up whatever learning holds; there is nothing."""

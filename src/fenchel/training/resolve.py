@@ -76,8 +76,9 @@ HOSTED_EPISODES = 10_000
 EPISODES = 1_000_000
 """The same of compiled ones."""
 
-HOSTED: dict[str, Any] = {"batch_size": 64, "explore": 0.0}
-"""What `bca` brings on the host, where an episode costs a thousand times as much."""
+HOSTED: dict[str, Any] = {"batch_size": 64, "explore": 0.0, "phase_in": 0.25}
+"""What `bca` brings on the host, where an episode costs a thousand times as much: fewer steps, so that risk
+aversion has to come while they are still long."""
 
 MOST_FITTED = 256
 """Numbers observed up to which the critic is a regression on all of them and their squares."""

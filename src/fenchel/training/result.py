@@ -21,7 +21,8 @@ class TrainResult:
         dual: the dual y that came with it; None for an objective without one.
         status: "done", "diverged", "interrupted" or "stopped" (by a callback).
         fault: what became non-finite, and when; None while all is well.
-        metrics: arrays over records: iteration, episodes, mean, std (of the returns since the last), dual.
+        metrics: arrays over records: iteration, episodes, mean, std (of the returns since the last), dual;
+            of Gymnasium's environments also the mean length of an episode, and the share that was truncated.
         provenance: configuration, its fingerprint, versions.
         episodes: how many were played, up to the iteration in which it stopped if it diverged.
         seconds: run time, compilation excluded; that of all sessions of a run that was resumed.

@@ -17,6 +17,7 @@ LAYERS = {
     "intervals": set(),
     "settings": {"errors"},
     **dict.fromkeys(CORE, BASE),
+    "gymnasium": BASE | CORE,
     "estimators": BASE | CORE,
     "ascent": BASE | CORE | {"estimators"},
     "exact": BASE | CORE,

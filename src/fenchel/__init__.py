@@ -49,7 +49,7 @@ _ROOMS = {
     ),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
-_MODULES = (*_ROOMS, "estimators", "exact", "theory", "studies", "errors", "noise")
+_MODULES = (*_ROOMS, "estimators", "exact", "gymnasium", "theory", "studies", "errors", "noise")
 
 __all__ = [
     "AbstractEnvironment",

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
+import host
 import layout
 from contest import Worker, fresh, ratios, turns
 from reference import REPLAYED, TOLERANCE, Reference, difference
@@ -72,6 +73,7 @@ def measure(quick: bool, repetitions: int, seconds: float) -> Iterator[dict[str,
     }
     if apart <= TOLERANCE:
         yield from _rates(reference, repetitions, seconds)
+        yield from host.measure(repetitions, seconds)
         yield from _starts()
         yield from _memory((5_000, 40_000) if quick else (5_000, 100_000))
         yield from _frontiers((20, 100, 200) if quick else (20, 125, 250, 500))

@@ -53,6 +53,21 @@ def test_short_episodes_are_not_preferred(policy):
     assert mean == pytest.approx((1 + LONGEST) / 2, abs=4 * error)
 
 
+class Counted(Token):
+    """It counts the steps of all copies."""
+
+    steps = 0
+
+    def step(self, action):
+        Counted.steps += 1
+        return super().step(action)
+
+
+def test_copies_without_an_episode_rest(policy):
+    batch = play(Counted, policy, 10, copies=4)
+    assert Counted.steps == batch.episodes.alive.sum()
+
+
 def test_a_batch_is_a_function_of_its_key(policy):
     env = GymnasiumEnvironment(Token)
     with Player(env, 5) as player:

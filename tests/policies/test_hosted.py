@@ -124,7 +124,7 @@ class Keyed(AbstractPolicy):
 
 def test_keys_are_noise_as_well():
     policy = Keyed(make_policy("linear", env("box", "two")))
-    noise = draw_acting(jax.random.key(0), policy, 2, 1000)
+    noise = draw_acting(KEY, 0, policy, (2, 1000))
     actions = [acting(policy)(noise, step, np.zeros((1000, 3))) for step in range(2)]
     assert np.mean(actions) == pytest.approx(0.5, abs=4 * 0.5 / 2000**0.5)
     assert (actions[0] != actions[1]).any()

@@ -4,9 +4,10 @@ import copy
 import difflib
 import functools
 import importlib
+import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, SupportsFloat, final
 
 import equinox as eqx
 import gymnasium
@@ -17,7 +18,7 @@ from jaxtyping import Array, Num, PyTree
 from numpy.typing import NDArray
 
 from fenchel.envs.base import AbstractEnvironment, TimeStep
-from fenchel.envs.gym_spaces import Space, action_space, seen, seen_space, taken
+from fenchel.envs.gym_spaces import Space, action_space, seen, seen_space
 from fenchel.envs.parameters import parameter
 from fenchel.errors import (
     InputError,
@@ -34,6 +35,9 @@ PREFIX = "gym:"
 UNENDED = 10_000
 """Steps after which an episode counts as one that never ends, where nobody says how long it may be."""
 
+COPIES = 64
+"""Copies in one process: what a step costs besides those of the copies is the same for one and for many."""
+
 VECTORIZATIONS = ("sync", "async")
 
 OBSERVED = ("state", "return")
@@ -48,11 +52,12 @@ class Norms(NamedTuple):
     scale: tuple[float, ...] = ()
     reward: float = 1.0
 
-    def __call__(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Observations at unit scale, and none of them far out."""
+    def map(self) -> Callable[[NDArray[Any]], NDArray[Any]]:
+        """Puts observations at unit scale, and none of them far out."""
         if not self.scale:
-            return numbers
-        return np.asarray(np.clip((numbers - np.asarray(self.shift)) / np.asarray(self.scale), -FAR, FAR))
+            return lambda numbers: numbers
+        shift, factor = np.asarray(self.shift), 1 / np.asarray(self.scale)
+        return lambda numbers: ((numbers - shift) * factor).clip(-FAR, FAR)
 
 
 FAR = 10.0
@@ -69,7 +74,7 @@ class GymnasiumEnvironment(AbstractEnvironment):
         options: arguments of `gymnasium.make`, for an id.
         horizon: steps after which an episode is cut off (truncated); by default the environment's own limit.
         discount: factor per step on the rewards that make up the return.
-        copies: how many are played side by side.
+        copies: how many are played side by side; by default 64 in this process, or a process for each core.
         vectorization: "sync" plays them in this process, "async" each in a process of its own.
         normalise_observations: show the policy each number by its distance from the mean, in standard
             deviations, both of all that was seen before the batch.
@@ -90,7 +95,7 @@ class GymnasiumEnvironment(AbstractEnvironment):
     cut: bool = eqx.field(static=True, default=False)
     horizon: int = parameter(None, "steps after which an episode is cut off; by default its own limit")
     discount: float = parameter(1.0, "factor per step")
-    copies: int = parameter(16, "how many are played side by side")
+    copies: int = parameter(None, "how many are played side by side; by default 64, of processes one a core")
     vectorization: str = parameter("sync", "sync, or async for a process each")
     normalise_observations: bool = parameter(True, "show observations at unit scale")
     normalise_rewards: bool = parameter(False, "divide rewards by the standard deviation of first returns")
@@ -112,8 +117,9 @@ class GymnasiumEnvironment(AbstractEnvironment):
         self.options = tuple(sorted((options or {}).items()))
         require(not self.options or self.factory is None, "options", options, "go with an id")
         alone = isinstance(self.factory, Given) and self.factory.alone
-        self.copies = (1 if alone else 16) if copies is None else copies
         self.vectorization = vectorization
+        most = (os.cpu_count() or 1) if vectorization == "async" else COPIES
+        self.copies = (1 if alone else most) if copies is None else copies
         require(not alone or (self.copies, vectorization) == (1, "sync"), "copies", copies, _ALONE)
         self.discount, self.observe, self.norms = discount, observe, Norms()
         self.normalise_observations, self.normalise_rewards = normalise_observations, normalise_rewards
@@ -171,7 +177,8 @@ class GymnasiumEnvironment(AbstractEnvironment):
         if self.vectorization == "async" and copies > 1:
             # A fork would inherit JAX's threads in whatever state they are, and hang.
             return AsyncVectorEnv(makers, autoreset_mode=mode, context="spawn")
-        return SyncVectorEnv(makers, copy=False, autoreset_mode=mode)
+        resting = [functools.partial(_resting, maker) for maker in makers]
+        return SyncVectorEnv(resting, copy=False, autoreset_mode=mode)
 
     @property
     def maker(self) -> Factory:
@@ -181,10 +188,6 @@ class GymnasiumEnvironment(AbstractEnvironment):
             return self.factory if limit is None else functools.partial(_limited, self.factory, limit)
         how = {"disable_env_checker": True, "max_episode_steps": limit, **dict(self.options)}
         return functools.partial(gymnasium.make, _registered(self.name), **how)
-
-    def numbers(self, observations: Any) -> NDArray[Any]:
-        """A batch of the environment's observations, flat."""
-        return seen(self._probe.observations, observations)
 
     def shown(self, observation: Any) -> NDArray[Any]:
         """What the policy sees of one observation of the environment; for playing it elsewhere.
@@ -197,12 +200,13 @@ class GymnasiumEnvironment(AbstractEnvironment):
             batch: Any = {name: np.asarray(part)[None] for name, part in observation.items()}
         else:
             batch = np.asarray(observation)[None]
-        single: NDArray[Any] = self.norms(self.numbers(batch))[0]
+        single: NDArray[Any] = self.norms.map()(seen(self._probe.observations, batch))[0]
         return single
 
-    def actions(self, chosen: NDArray[Any]) -> NDArray[Any]:
-        """A batch of a policy's actions as the environment takes them."""
-        return taken(self._probe.actions, chosen)
+    @property
+    def spaces(self) -> tuple[Space, Space]:
+        """Observations and actions as the environment itself has them."""
+        return self._probe.observations, self._probe.actions
 
     def normed(self, norms: Norms) -> "GymnasiumEnvironment":
         """The same, seen as `norms` say."""
@@ -259,6 +263,27 @@ class _Kept(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def close(self) -> None:
         """Nothing."""
+
+
+class Resting(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Stands still while nobody asks for what it does, for nothing; a reset wakes it."""
+
+    resting = False
+    _seen: Any = None
+
+    def reset(self, **how: Any) -> tuple[Any, dict[str, Any]]:
+        """Awake."""
+        self.resting = False
+        self._seen, info = self.env.reset(**how)
+        return self._seen, info
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """A step, or none."""
+        return (self._seen, 0.0, False, False, {}) if self.resting else self.env.step(action)
+
+
+def _resting(maker: Factory) -> Resting:
+    return Resting(maker())
 
 
 @functools.lru_cache(maxsize=128)

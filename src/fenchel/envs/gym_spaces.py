@@ -68,10 +68,10 @@ def taken(space: Space, actions: NDArray[Any]) -> NDArray[Any]:
     [[1.0], [0.5]]
     """
     if isinstance(space, Box):
-        return np.asarray(np.clip(actions, space.low, space.high), space.dtype)
+        return np.asarray(np.minimum(np.maximum(actions, space.low), space.high), space.dtype)
     assert isinstance(space, Discrete | MultiDiscrete)
-    shape = (len(actions), *(space.nvec.shape if isinstance(space, MultiDiscrete) else ()))
-    return np.asarray(actions.reshape(shape) + space.start, space.dtype)
+    shape = space.nvec.shape if isinstance(space, MultiDiscrete) else ()
+    return np.asarray(actions.reshape(len(actions), *shape) + space.start, space.dtype)
 
 
 _ENDS = ("low", "high")

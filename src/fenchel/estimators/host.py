@@ -1,5 +1,6 @@
 """Episodes of Gymnasium's environments, played on the host, as the solver wants them."""
 
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, final
 
@@ -7,10 +8,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PyTree
+from gymnasium.vector import SyncVectorEnv
+from jaxtyping import Array, Float, Key, PyTree, UInt32
 from numpy.typing import NDArray
 
 from fenchel.envs.gym import GymnasiumEnvironment, Norms
+from fenchel.envs.gym_spaces import seen, taken
 from fenchel.errors import InputError
 from fenchel.estimators.base import AbstractEstimator
 from fenchel.estimators.episodes import Episodes
@@ -20,6 +23,9 @@ from fenchel.policies.hosted import acting, draw_acting
 
 BLOCK = 128
 """Steps whose noise is drawn at once."""
+
+SEEDS = 0x73656564
+"""Tag of the seeds of copies, which are apart from the noise of the policy."""
 
 SHORTEST = 64
 """Arrays have room for this many steps, or twice, four times … as many: few programs serve all batches."""
@@ -85,74 +91,92 @@ class Player:
 
     def play(self, key: Key[Array, ""], policy: AbstractPolicy, count: int, norms: Norms) -> Batch:
         """`count` episodes."""
-        seeding, drawing = jax.random.split(key)
-        seeds = np.asarray(jax.random.bits(seeding, (self.copies,), jnp.uint32)).tolist()
-        first, _ = self.vector.reset(seed=seeds)
+        first, _ = self.vector.reset(seed=np.asarray(_seeds(key, self.copies)).tolist())
         table = _Table(self.copies, count)
-        rows = self._rows(drawing, policy, first, table, norms)
+        rows = self._rows(key, policy, first, table, norms)
         return _batch(self.env, rows, table.truncated)
 
     def _rows(
         self, key: Key[Array, ""], policy: AbstractPolicy, first: Any, table: "_Table", norms: Norms
     ) -> list[Steps]:
-        env, act, raw = self.env, acting(policy), self.env.numbers(first)
+        (observations, actions), norm, act = self.env.spaces, norms.map(), acting(policy)
+        horizon, raw = self.env.horizon, seen(observations, first)
+        earned = _Earned(self.env, norms, self.copies)
+        noise: Any = None
         rows: list[Steps] = []
-        so_far = np.zeros(self.copies)
-        noise = None
-        while table.playing:
+        while table.left:
             step = len(rows) % BLOCK
             if step == 0:
-                noise = draw_acting(jax.random.fold_in(key, len(rows)), policy, BLOCK, self.copies)
-            shown = raw if env.observe == "state" else np.column_stack([raw, so_far, table.age])
-            seen = norms(shown)
-            action = act(noise, step, seen)
-            following, reward, terminated, truncated, _ = self.vector.step(env.actions(action))
-            rows.append(Steps(table.episode, table.age, shown, seen, action, reward))
-            raw = env.numbers(following)
-            if not (np.isfinite(reward).all() and np.isfinite(raw).all()):
-                _require_finite(env, rows[-1], raw)
-            if env.observe == "return":
-                so_far = so_far + reward * norms.reward * env.discount**table.age
-                so_far = np.where(terminated | truncated, 0.0, so_far)
-            table.advance(terminated, truncated)
-            if table.oldest >= env.horizon:
-                env.refuse_endless()
+                noise = draw_acting(key, len(rows) // BLOCK, policy, (BLOCK, self.copies))
+            plain = earned.beside(raw, table.age)
+            shown = norm(plain)
+            action = act(noise, step, shown)
+            following, reward, terminated, truncated, _ = self.vector.step(taken(actions, action))
+            rows.append(Steps(table.episode, table.age, plain, shown, action, reward))
+            raw = seen(observations, following)
+            if not np.isfinite(np.vdot(reward, reward) + np.vdot(raw, raw)):
+                _require_finite(self.env, rows[-1], raw)
+            earned.add(reward, table.age, terminated | truncated)
+            for copy in table.advance(terminated, truncated):
+                self._rest(copy)
+            if len(rows) >= horizon and table.oldest >= horizon:
+                self.env.refuse_endless()
         return rows
+
+    def _rest(self, copy: int) -> None:
+        """A copy in this process that is out of work costs nothing from here on."""
+        if isinstance(self.vector, SyncVectorEnv):
+            self.vector.envs[copy].resting = True  # type: ignore[attr-defined]
+
+
+class _Earned:
+    """The discounted rewards of each copy's episode so far, where they are observed."""
+
+    def __init__(self, env: GymnasiumEnvironment, norms: Norms, copies: int):
+        self.wanted, self.discount, self.factor = env.observe == "return", env.discount, norms.reward
+        self.so_far = np.zeros(copies)
+
+    def beside(self, raw: Numbers, age: Numbers) -> Numbers:
+        """The observations, with reward so far and step where they are wanted."""
+        return np.column_stack([raw, self.so_far, age]) if self.wanted else raw
+
+    def add(self, reward: Numbers, age: Numbers, over: Numbers) -> None:
+        """A step more; what follows an end is a new episode."""
+        if self.wanted:
+            self.so_far = np.where(over, 0.0, self.so_far + reward * self.factor * self.discount**age)
 
 
 class _Table:
     """Which episode each copy plays, and how old it is."""
 
     def __init__(self, copies: int, count: int):
-        self.count, self.started = count, min(copies, count)
+        self.count, self.started, self.left = count, min(copies, count), count
         self.episode = np.where(np.arange(copies) < count, np.arange(copies), -1)
         self.age = np.zeros(copies, int)
         self.truncated = np.zeros(count, bool)
-
-    @property
-    def playing(self) -> bool:
-        """Whether an episode is not over."""
-        return bool(np.any(self.episode >= 0))
 
     @property
     def oldest(self) -> int:
         """Steps of the longest of those that are not over."""
         return int(np.max(np.where(self.episode >= 0, self.age, 0)))
 
-    def advance(self, terminated: Numbers, truncated: Numbers) -> None:
-        """After a step; where an episode ended, the copy is reset already and begins the next one."""
+    def advance(self, terminated: Numbers, truncated: Numbers) -> list[int]:
+        """After a step, in which copies whose episode ended were reset; those without another one to play."""
         self.age = self.age + 1
         done = terminated | truncated
         if not done.any():
-            return
+            return []
+        idle = []
         self.episode = self.episode.copy()
         self.age[done] = 0
-        for copy in np.flatnonzero(done):
-            if self.episode[copy] >= 0:
-                self.truncated[self.episode[copy]] = truncated[copy] and not terminated[copy]
+        for copy in np.flatnonzero(done & (self.episode >= 0)):
+            self.truncated[self.episode[copy]] = truncated[copy] and not terminated[copy]
+            self.left -= 1
             more = self.started < self.count
             self.episode[copy] = self.started if more else -1
             self.started += more
+            idle += [] if more else [int(copy)]
+        return idle
 
 
 @final
@@ -208,6 +232,11 @@ def scaled(episodes: Episodes, factor: float) -> Episodes:
     returns, rewards = episodes.returns * factor, episodes.rewards * factor
     changed: Episodes = eqx.tree_at(lambda x: (x.returns, x.rewards), episodes, (returns, rewards))
     return changed
+
+
+@partial(jax.jit, static_argnums=1)
+def _seeds(key: Key[Array, ""], copies: int) -> UInt32[Array, " copies"]:
+    return jax.random.bits(jax.random.fold_in(key, SEEDS), (copies,), jnp.uint32)
 
 
 def _batch(env: GymnasiumEnvironment, rows: list[Steps], truncated: Numbers) -> Batch:

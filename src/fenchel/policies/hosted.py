@@ -33,9 +33,9 @@ Acting = Callable[[PyTree, int, Numbers], Numbers]
 Map = Callable[[Numbers], Numbers]
 
 
-def draw_acting(key: Key[Array, ""], policy: AbstractPolicy, steps: int, count: int) -> PyTree:
-    """The noise of `count` actions in each of some steps; on the host unless it is keys."""
-    noise = _draw(key, policy, (steps, count))
+def draw_acting(key: Key[Array, ""], block: int, policy: AbstractPolicy, shape: tuple[int, ...]) -> PyTree:
+    """The noise of the actions of a block of steps; on the host unless it is keys."""
+    noise = _draw(key, np.uint32(block), policy, shape)
     typed = any(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in jax.tree.leaves(noise))
     return noise if typed else jax.tree.map(np.asarray, noise)
 
@@ -71,6 +71,9 @@ def _several(outputs: Map, ends: Numbers, noise: Numbers, step: int, seen: Numbe
 
 def _inverted(logits: Numbers, uniform: Numbers, epsilon: float) -> Numbers:
     """The action in whose slice of the distribution function the uniform lies."""
+    if logits.shape[1] == 1 and not epsilon:
+        first = 0.5 - 0.5 * np.tanh(0.5 * logits[:, 0])  # 1 − sigmoid, without overflow
+        return np.asarray(uniform >= first, np.int64)
     top = np.maximum(logits.max(axis=1, initial=0.0), 0.0)[:, None]
     raw = np.concatenate([np.exp(-top), np.exp(logits - top)], axis=1)
     if epsilon:
@@ -132,8 +135,8 @@ def _scaling(features: Scaled) -> Map:
 
 
 @eqx.filter_jit
-def _draw(key: Key[Array, ""], policy: AbstractPolicy, shape: tuple[int, ...]) -> PyTree:
-    return policy.draw(key, shape)
+def _draw(key: Key[Array, ""], block: Any, policy: AbstractPolicy, shape: tuple[int, ...]) -> PyTree:
+    return policy.draw(jax.random.fold_in(key, block), shape)
 
 
 @eqx.filter_jit

@@ -1,4 +1,4 @@
-"""PPO of Stable-Baselines3, as published, learns what its environment is paid for: the example of the docs."""
+"""PPO of Stable-Baselines3, as published, learns what it is paid for: the example of the docs."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def example():
 
 
 def test_ppo_gives_up_a_little_mean_for_much_less_variance(example):
-    """Five bets have mean 5.5 and variance 1.25, five sure rewards 5 and 0: better where a variance costs 1."""
+    """Five bets have mean 5.5 and variance 1.25, five sure rewards 5 and 0: at λ = 1 these are better."""
     plain, averse = example["plain"], example["averse"]
     assert plain.mean() == pytest.approx(5.5, abs=4 * (1.25 / len(plain)) ** 0.5)
     assert plain.var() == pytest.approx(1.25, rel=4 * (2 / len(plain)) ** 0.5)

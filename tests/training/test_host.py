@@ -126,6 +126,7 @@ def test_scales_are_those_of_all_that_was_seen():
     [
         ({"explore": 0.2}, "explore = 0.2: needs an environment of fenchel's own"),
         ({"output": "best"}, "output = 'best': needs an environment of fenchel's own"),
+        ({"output": "uniform"}, "output = 'uniform': an earlier iterate saw observations at another scale"),
         ({"algorithm": "mvp"}, "policy_step_size = None: measuring it needs an environment of fenchel's own"),
         ({"algorithm": "mvp", "fresh_batch": True, "policy_step_size": 0.1}, "fresh_batch = True: needs an"),
         ({"policy": "tabular"}, "is not a finite state"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from fenchel.ascent import ALGORITHMS
 from fenchel.envs import ENVIRONMENTS, AbstractEnvironment, GymnasiumEnvironment
-from fenchel.envs.gym import PREFIX
+from fenchel.envs.gym_sources import PREFIX
 from fenchel.objectives import OBJECTIVES
 from fenchel.training import TrainResult
 from fenchel.training.config import describe

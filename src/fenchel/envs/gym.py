@@ -1,13 +1,9 @@
 """Gymnasium's environments: what they are made from, and what a policy sees of them and does in them."""
 
-import copy
-import difflib
 import functools
-import importlib
 import os
-import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, SupportsFloat, final
+from typing import Any, NamedTuple, final
 
 import equinox as eqx
 import gymnasium
@@ -18,6 +14,17 @@ from jaxtyping import Array, Num, PyTree
 from numpy.typing import NDArray
 
 from fenchel.envs.base import AbstractEnvironment, TimeStep
+from fenchel.envs.gym_sources import (
+    PREFIX,
+    Factory,
+    Given,
+    Probe,
+    limited,
+    probed,
+    registered,
+    resting,
+    source_of,
+)
 from fenchel.envs.gym_spaces import Space, action_space, seen, seen_space
 from fenchel.envs.parameters import parameter
 from fenchel.errors import (
@@ -29,9 +36,6 @@ from fenchel.errors import (
     require_switch,
 )
 
-PREFIX = "gym:"
-"""What a name begins with that is Gymnasium's."""
-
 UNENDED = 10_000
 """Steps after which an episode counts as one that never ends, where nobody says how long it may be."""
 
@@ -41,8 +45,6 @@ COPIES = 64
 VECTORIZATIONS = ("sync", "async")
 
 OBSERVED = ("state", "return")
-
-Factory = Callable[[], gymnasium.Env[Any, Any]]
 
 
 class Norms(NamedTuple):
@@ -113,7 +115,7 @@ class GymnasiumEnvironment(AbstractEnvironment):
         normalise_rewards: bool = False,
         observe: str = "state",
     ):
-        self.name, self.factory = _source(source)
+        self.name, self.factory = source_of(source)
         self.options = tuple(sorted((options or {}).items()))
         require(not self.options or self.factory is None, "options", options, "go with an id")
         alone = isinstance(self.factory, Given) and self.factory.alone
@@ -177,17 +179,17 @@ class GymnasiumEnvironment(AbstractEnvironment):
         if self.vectorization == "async" and copies > 1:
             # A fork would inherit JAX's threads in whatever state they are, and hang.
             return AsyncVectorEnv(makers, autoreset_mode=mode, context="spawn")
-        resting = [functools.partial(_resting, maker) for maker in makers]
-        return SyncVectorEnv(resting, copy=False, autoreset_mode=mode)
+        makers = [functools.partial(resting, maker) for maker in makers]
+        return SyncVectorEnv(makers, copy=False, autoreset_mode=mode)
 
     @property
     def maker(self) -> Factory:
         """Makes one copy; one that is cut off at the horizon, if one was given."""
         limit = self.horizon if self.cut else None
         if self.factory is not None:
-            return self.factory if limit is None else functools.partial(_limited, self.factory, limit)
+            return self.factory if limit is None else functools.partial(limited, self.factory, limit)
         how = {"disable_env_checker": True, "max_episode_steps": limit, **dict(self.options)}
-        return functools.partial(gymnasium.make, _registered(self.name), **how)
+        return functools.partial(gymnasium.make, registered(self.name), **how)
 
     def shown(self, observation: Any) -> NDArray[Any]:
         """What the policy sees of one observation of the environment; for playing it elsewhere.
@@ -208,6 +210,11 @@ class GymnasiumEnvironment(AbstractEnvironment):
         """Observations and actions as the environment itself has them."""
         return self._probe.observations, self._probe.actions
 
+    @property
+    def normalises(self) -> bool:
+        """Whether observations are shown at another scale; an index is not."""
+        return self.normalise_observations and self.observation_space.shape != ()
+
     def normed(self, norms: Norms) -> "GymnasiumEnvironment":
         """The same, seen as `norms` say."""
         twin = object.__new__(type(self))
@@ -223,115 +230,17 @@ class GymnasiumEnvironment(AbstractEnvironment):
         raise InputError("horizon", None, remedy)
 
     @property
-    def _probe(self) -> "Probe":
+    def _probe(self) -> Probe:
         """What one copy says of itself; it is made once."""
         if self.factory is not None:
-            return _probed(self.name, self.factory, ())
+            return probed(self.name, self.factory, ())
         try:
-            return _probed(self.name, None, self.options)
+            return probed(self.name, None, self.options)
         except TypeError as error:
             raise InputError("options", dict(self.options), f"do not fit {self.name} ({error})") from None
         except gymnasium.error.Error as error:
             raise InputError("env", f"{PREFIX}{self.name}", f"cannot be made: {error}") from None
 
 
-class Probe(NamedTuple):
-    """What an environment says of itself."""
-
-    observations: Space
-    actions: Space
-    limit: int | None
-
-
-class Given:
-    """An environment that a user made: copies of it, or itself where it cannot be copied."""
-
-    def __init__(self, env: gymnasium.Env[Any, Any]):
-        self.env, self.alone = env, False
-        try:
-            copy.deepcopy(env)
-        except Exception:  # whatever a foreign object raises that cannot be copied
-            self.alone = True
-
-    def __call__(self) -> gymnasium.Env[Any, Any]:
-        """One to be played."""
-        return _Kept(self.env) if self.alone else copy.deepcopy(self.env)
-
-
-class _Kept(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Stays open: it is the user's."""
-
-    def close(self) -> None:
-        """Nothing."""
-
-
-class Resting(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Stands still while nobody asks for what it does, for nothing; a reset wakes it."""
-
-    resting = False
-    _seen: Any = None
-
-    def reset(self, **how: Any) -> tuple[Any, dict[str, Any]]:
-        """Awake."""
-        self.resting = False
-        self._seen, info = self.env.reset(**how)
-        return self._seen, info
-
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """A step, or none."""
-        return (self._seen, 0.0, False, False, {}) if self.resting else self.env.step(action)
-
-
-def _resting(maker: Factory) -> Resting:
-    return Resting(maker())
-
-
-@functools.lru_cache(maxsize=128)
-def _probed(name: str, factory: Factory | None, options: tuple[tuple[str, Any], ...]) -> Probe:
-    env = gymnasium.make(_registered(name), **dict(options)) if factory is None else factory()
-    made = isinstance(env, gymnasium.Env)
-    require(made, "env", name, f"must make an environment of Gymnasium, and made {type(env).__name__}")
-    limit = None if env.spec is None else env.spec.max_episode_steps
-    found = Probe(env.observation_space, env.action_space, limit)
-    env.close()
-    return found
-
-
-def _limited(factory: Factory, limit: int) -> gymnasium.Env[Any, Any]:
-    return gymnasium.wrappers.TimeLimit(factory(), limit)
-
-
-def _source(source: Any) -> tuple[str, Factory | None]:
-    """A name, and what makes the environment if not the name."""
-    if isinstance(source, gymnasium.Env):
-        return type(source.unwrapped).__name__, Given(source)
-    if isinstance(source, str):
-        name = source.removeprefix(PREFIX)
-        module, _, _ = name.rpartition(":")
-        try:
-            importlib.import_module(module or "gymnasium")
-        except ImportError as error:
-            raise InputError("env", source, f"cannot be had: {error}") from None
-        return _registered(name), None
-    remedy = "must be an environment, the name or the Gymnasium id of one, or a function that makes one"
-    require(callable(source) and not isinstance(source, VectorEnv), "env", source, remedy)
-    inner = source.func if isinstance(source, functools.partial) else source
-    return str(getattr(inner, "__qualname__", type(inner).__name__)), source
-
-
-def _registered(name: str) -> str:
-    """`name`, if Gymnasium knows it; a module that registers it is imported where the user says so only."""
-    module, _, plain = name.rpartition(":")
-    remedy = f"is registered by {module}, which a file may not import: import it first"
-    require(not module or module in sys.modules, "env", f"{PREFIX}{name}", remedy)
-    if plain not in gymnasium.registry:
-        near = difflib.get_close_matches(plain, gymnasium.registry, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(repr(PREFIX + one) for one in near)}? " if near else ""
-        remedy = f"{hint}Gymnasium knows no such id; name its module too where one registers it, {_MODULE}"
-        raise InputError("env", f"{PREFIX}{name}", remedy)
-    return name
-
-
-_MODULE = f"as in {PREFIX}package:Name-v0"
 _ALONE = "must be 1, in this process: the environment cannot be copied; give a function that makes it"
 _HOST_ONLY = "is played by Gymnasium and is no pure function, which this needs; take one of fenchel's own"

@@ -6,7 +6,8 @@ import gymnasium
 from gymnasium.spaces import Discrete
 
 from fenchel.envs.base import AbstractEnvironment
-from fenchel.envs.gym import PREFIX, GymnasiumEnvironment
+from fenchel.envs.gym import GymnasiumEnvironment
+from fenchel.envs.gym_sources import PREFIX
 from fenchel.envs.observe import ObserveIndex, ObserveReturn
 from fenchel.envs.option import AmericanOption
 from fenchel.envs.parameters import parameters

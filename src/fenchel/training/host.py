@@ -59,7 +59,7 @@ class Running:
 
     def norms(self, env: GymnasiumEnvironment) -> Norms:
         """What the next batch is normalised by."""
-        if self.count == 0 or not normalised(env):
+        if self.count == 0 or not env.normalises:
             return Norms(reward=self.reward)
         std = np.sqrt(self.scatter / self.count)
         scale = np.where(std > LEAST_STD * (1 + np.abs(self.mean)), std, 1.0)
@@ -74,11 +74,6 @@ class Running:
         """What `arrays` gave."""
         values: dict[str, Any] = {name: x if x.ndim else float(x) for name, x in arrays.items()}
         return cls(**values)
-
-
-def normalised(env: GymnasiumEnvironment) -> bool:
-    """Whether observations are numbers to be normalised; an index is none."""
-    return env.normalise_observations and env.observation_space.shape != ()
 
 
 def parts_for(problems: Sequence[Problem]) -> Parts:

@@ -165,7 +165,7 @@ def draft(
     problem = Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
     made = Draft(problem, algorithm, policy, settings)
     if isinstance(world, GymnasiumEnvironment):
-        _require_hosted(made)
+        _require_hosted(made, world)
     if not made.needs_pilot:
         _require_drawable(problem, settings)
     return made
@@ -185,7 +185,7 @@ def _filled(algorithm: str | AbstractSolver, settings: Settings, env: AbstractEn
     return settings.filled(ALGORITHMS[algorithm].settings)
 
 
-def _require_hosted(draft: "Draft") -> None:
+def _require_hosted(draft: "Draft", env: GymnasiumEnvironment) -> None:
     """Raise where something needs more episodes, or other ones, than the host plays for a step."""
     problem, settings = draft.problem, draft.settings
     why = "needs an environment of fenchel's own, which is compiled; this one is Gymnasium's: "
@@ -193,6 +193,8 @@ def _require_hosted(draft: "Draft") -> None:
     once = problem.solver.batches == 1
     require(once, "fresh_batch", True, f"{why}leave it out, and one batch serves all blocks")
     require(settings.output != "best", "output", settings.output, f"{why}choose last, uniform or weighted")
+    remedy = "an earlier iterate saw observations at another scale: set normalise_observations to False"
+    require(settings.output == "last" or not env.normalises, "output", settings.output, remedy)
     bca = isinstance(draft.algorithm, str) and draft.algorithm == "bca"
     adam = bca or settings.optimizer == "adam"
     remedy = f"measuring it {why}give one, or choose algorithm bca or optimizer adam"

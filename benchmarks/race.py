@@ -29,6 +29,9 @@ from fenchel.training.view import full_view
 POLICY_STEPS, DUAL_STEPS = (0.1, 0.3, 1.0, 3.0), (0.001, 0.01, 0.1)
 """The sweep in which MVP's best step sizes are found; the best ones lie inside."""
 
+EPISODES = 1_000_000
+"""Of a run of `bca` where nothing is said."""
+
 SHORT = 120_000
 """Episodes of a run of `bca` that is as long as it has to be: its schedules end with the run."""
 
@@ -107,7 +110,7 @@ def timed(judge: Judge, env: AbstractEnvironment, algorithm: str, seed: int, **s
 def bca(score: float, seeds: int) -> dict[str, Any]:
     """The default of `fenchel.frontier`: with compiling, and without on other seeds; and a shorter run."""
     env = full_view(fenchel.make("option"))
-    judge, episodes = Judge(env, score), fenchel.Settings().episodes
+    judge, episodes = Judge(env, score), EPISODES
     cold, *warm = (timed(judge, env, "bca", FRESH + row, episodes=episodes) for row in range(seeds + 1))
     short = [timed(judge, env, "bca", FRESH + row, episodes=SHORT) for row in range(seeds)]
     return {"cold": cold.seconds, "runs": warm, "short": {"runs": short, "episodes": SHORT}}

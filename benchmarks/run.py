@@ -20,6 +20,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import exported
+import host
 import layout
 import peers
 from contest import Worker, fresh, ratios, turns
@@ -80,6 +81,7 @@ def measure(quick: bool, repetitions: int, seconds: float) -> Iterator[dict[str,
     if apart <= TOLERANCE:
         yield from _rates(reference, repetitions, seconds)
         yield from exported.measure(repetitions, seconds)
+        yield from host.measure(repetitions, seconds)
         yield from _starts()
         yield from _memory((5_000, 40_000) if quick else (5_000, 100_000))
         yield from _frontiers((20, 100, 200) if quick else (20, 125, 250, 500))

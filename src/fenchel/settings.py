@@ -49,10 +49,10 @@ class Settings:
     """For sharpe: the return that can be had without risk."""
     caution: float = 1.0
     """For sharpe: how much more than its own dual says the learner shuns risk; a frontier tries some."""
-    episodes: int = 1_000_000
-    """How many episodes to learn from."""
+    episodes: int | None = None
+    """How many episodes to learn from; 1,000,000 by default, of Gymnasium's environments 10,000."""
     batch_size: int | None = None
-    """Episodes per update and batch, m; 1 by default, for bca 1024."""
+    """Episodes per update and batch, m; 1 by default, for bca 1024, or 64 of Gymnasium's environments."""
     control_variate: str | None = None
     """Baseline of the score function: none (default), batch (leave-one-out mean), step (per-time-step mean),
     value (of state and reward so far, from the batch) or critic (from all batches; the default of bca)."""
@@ -61,11 +61,13 @@ class Settings:
     momentum: float = 0.1
     """For estimator storm: the weight of a batch in its direction, above 0 and at most 1."""
     explore: float | None = None
-    """Share of a batch that begins with one action repeated for a while; 0 by default, for bca 0.5."""
+    """Share of a batch that begins with one action repeated for a while; 0 by default, for bca 0.5 where
+    the environment is fenchel's own."""
     entropy: float | None = None
     """First weight of the policy's entropy, in typical advantages; it fades. 0 by default, for bca 0.05."""
     phase_in: float | None = None
-    """Share of the run in which risk aversion is phased in; 0 by default, for bca 0.5."""
+    """Share of the run in which risk aversion is phased in; 0 by default, for bca 0.5, or 0.25 of Gymnasium's
+    environments."""
     policy_step_size: float | None = None
     """β of the policy; by default measured on a small pilot batch."""
     policy_step_factor: float = 1.0
@@ -133,9 +135,10 @@ class Settings:
         require(0 < require_number("level", self.level) <= 1, "level", self.level, _LEVEL)
         _if_given(require_positive, "offset", self.offset)
         require(0 < require_number("momentum", self.momentum) <= 1, "momentum", self.momentum, _LEVEL)
-        for field in ("episodes", "validation_every", "validation_episodes"):
+        for field in ("validation_every", "validation_episodes"):
             require_count(field, getattr(self, field))
-        _if_given(require_count, "batch_size", self.batch_size)
+        for field in ("episodes", "batch_size"):
+            _if_given(require_count, field, getattr(self, field))
         for field in ("entropy", "phase_in", "explore"):
             _if_given(require_nonnegative, field, getattr(self, field))
         for field in ("phase_in", "explore"):
@@ -154,6 +157,11 @@ class Settings:
     def batch(self) -> int:
         """Episodes per batch; one where nothing was said."""
         return 1 if self.batch_size is None else self.batch_size
+
+    @property
+    def count(self) -> int:
+        """Episodes of the run; none where nothing was said yet."""
+        return 0 if self.episodes is None else self.episodes
 
     def filled(self, defaults: dict[str, Any]) -> Self:
         """With defaults where nothing was said."""

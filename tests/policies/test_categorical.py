@@ -13,7 +13,7 @@ from jax.test_util import check_grads
 
 from fenchel.errors import InputError
 from fenchel.policies import DirectTabular, LinearSoftmax, MLPSoftmax, Network, Raw, Tabular
-from fenchel.policies.categorical import _log_prob
+from fenchel.policies.categorical import log_prob_of
 
 logits = st.sampled_from([1, 3]).flatmap(lambda n: st.lists(st.floats(-30, 30), min_size=n, max_size=n))
 
@@ -31,7 +31,7 @@ def two_derivatives(epsilon, values, action):
     derivatives = (lambda f: f, jax.grad, jax.hessian)
     return [
         [derive(partial(function, epsilon))(values, action) for derive in derivatives]
-        for function in (_log_prob, plain_log_prob)
+        for function in (log_prob_of, plain_log_prob)
     ]
 
 
@@ -106,7 +106,7 @@ def test_custom_derivatives_equal_plain_ones(values, data, epsilon):
 def test_extreme_logits_stay_finite(size, far):
     values = jnp.full(size, far)
     for action in range(size + 1):
-        value, slope = jax.value_and_grad(lambda z, a=action: _log_prob(0.0, z, jnp.array(a)))(values)
+        value, slope = jax.value_and_grad(lambda z, a=action: log_prob_of(0.0, z, jnp.array(a)))(values)
         assert jnp.isfinite(value)
         assert jnp.all(jnp.isfinite(slope))
 

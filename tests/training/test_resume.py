@@ -15,7 +15,7 @@ from training.support import assert_same
 
 from fenchel import InputError, Interrupted, StorageError, make, sweep, train
 from fenchel.training import RunDirectory
-from fenchel.training.loop import FIRST_CHUNK
+from fenchel.training.parts import Parts
 from fenchel.training.storage import DamagedCheckpointWarning
 
 OFTEN = 1e-9
@@ -101,7 +101,7 @@ def test_a_killed_run_ends_as_the_uninterrupted_one(name, moment, count, tmp_pat
     last = max(RunDirectory(tmp_path / "killed").checkpoints.paths(), default=0)
     seen = []
     resumed = go(name, tmp_path / "killed", resume=True, callbacks=[seen.append])
-    assert last < seen[0].iteration <= last + FIRST_CHUNK
+    assert last < seen[0].iteration <= last + Parts.first_chunk
     assert (last == 0) == (count == 1)
     whole = go(name, tmp_path / "whole")
     assert_equal_runs(resumed, whole)

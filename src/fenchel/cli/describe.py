@@ -3,7 +3,8 @@
 from typing import Any
 
 from fenchel.ascent import ALGORITHMS
-from fenchel.envs import ENVIRONMENTS, AbstractEnvironment
+from fenchel.envs import ENVIRONMENTS, AbstractEnvironment, GymnasiumEnvironment
+from fenchel.envs.gym_sources import PREFIX
 from fenchel.objectives import OBJECTIVES
 from fenchel.training import TrainResult
 from fenchel.training.config import describe
@@ -34,6 +35,8 @@ def environment_name(env: AbstractEnvironment) -> str:
     """The name of an environment, whatever a policy is shown of it."""
     while (inner := getattr(env, "env", None)) is not None:
         env = inner
+    if isinstance(env, GymnasiumEnvironment):
+        return f"{PREFIX}{env.name}"
     return name_in(ENVIRONMENTS, type(env))
 
 

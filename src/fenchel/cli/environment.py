@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 def parameters_of(name: str) -> list[Option]:
     """The parameters of an environment, as options."""
-    from fenchel.envs import ENVIRONMENTS, parameters
+    from fenchel.envs import ENVIRONMENTS, GymnasiumEnvironment, parameters
+    from fenchel.envs.registry import is_gymnasium
 
     if is_file(name):
         return fields_of(class_in(name))
+    if is_gymnasium(name):
+        return [Option(field, *about) for field, about in parameters(GymnasiumEnvironment).items()]
     require_choice("environment", name, ENVIRONMENTS)
     return [Option(field, *about) for field, about in parameters(ENVIRONMENTS[name]).items()]
 

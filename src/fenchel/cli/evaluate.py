@@ -34,8 +34,8 @@ class EvaluateOptions:
     """the directory of a run, as it was given to `fenchel train --out`"""
     environment: str | None = None
     """FILE.py:CLASS of the run, if its environment is not fenchel's own; its parameters are in the run."""
-    episodes: int = 100_000
-    """How many fresh episodes to play."""
+    episodes: int | None = None
+    """How many fresh episodes to play; 100,000 by default, for gym: 1,000."""
     seed: int = 0
     """Of these episodes; training never uses the same ones."""
     objective: str | None = None
@@ -59,7 +59,8 @@ class EvaluateOptions:
         if self.figure is not None:
             require(self.exact, "figure", str(self.figure), "shows the exact answers; add --exact")
             require_figure(self.figure)
-        require_count("episodes", self.episodes, least=2)
+        if self.episodes is not None:
+            require_count("episodes", self.episodes, least=2)
         require(0 <= self.seed < SEEDS, "seed", self.seed, f"must be from 0 to {SEEDS - 1}")
         if self.environment is not None:
             named = is_file(self.environment)

@@ -27,10 +27,10 @@ class TrainOptions:
     """What may be said about a run besides its settings."""
 
     environment: str = field(default="", metadata={POSITIONAL: True})
-    """the environment, a name that `fenchel list` shows, or FILE.py:CLASS, here or in the file of --config;
-    its parameters are set by --env.NAME VALUE"""
-    algorithm: str = "mvp"
-    """How to learn: mvp, sga, rcpg, sbmd, bsg, pg, tamar or bca."""
+    """the environment, a name that `fenchel list` shows, FILE.py:CLASS, or gym: and an id of Gymnasium's, here
+    or in the file of --config; its parameters are set by --env.NAME VALUE"""
+    algorithm: str | None = None
+    """How to learn: mvp, sga, rcpg, sbmd, bsg, pg, tamar or bca; by default mvp, for gym: bca."""
     objective: str | None = None
     """What to learn for; by default what the algorithm is made for."""
     policy: str | None = None
@@ -53,8 +53,8 @@ class TrainOptions:
     """Go on with the run in --out."""
     checkpoint_seconds: float = 60.0
     """Time between two checkpoints."""
-    evaluate_episodes: int = 100_000
-    """Fresh episodes that mean, std and value are estimated from."""
+    evaluate_episodes: int | None = None
+    """Fresh episodes that mean, std and value are estimated from; 100,000 by default, for gym: 1,000."""
     figure: Path | None = None
     """Draw learning and the returns of the learned policy to this .png, .svg or .pdf file."""
     config: Path | None = None
@@ -66,7 +66,8 @@ class TrainOptions:
 
     def __post_init__(self) -> None:
         require_positive("checkpoint_seconds", self.checkpoint_seconds)
-        require_count("evaluate_episodes", self.evaluate_episodes, least=2)
+        if self.evaluate_episodes is not None:
+            require_count("evaluate_episodes", self.evaluate_episodes, least=2)
         require(
             not self.resume or self.out is not None, "resume", self.resume, "needs the directory: give --out"
         )
@@ -145,15 +146,15 @@ def choose_policy(
 ) -> "AbstractPolicy | str | None":
     """The policy, made here if more is said about it than its name."""
     from fenchel.policies import make_policy
-    from fenchel.policies.defaults import default_policy
     from fenchel.training.keys import streams
+    from fenchel.training.resolve import first_policy
 
     said = {name: getattr(options, name) for name in ("features", "epsilon", "hidden", "rbf_grid")}
     said = {name: value for name, value in said.items() if value is not None}
     if not said:
         return options.policy
     if options.policy is None and said.keys() == {"epsilon"}:
-        return _with_epsilon(default_policy(env), options.epsilon)
+        return _with_epsilon(first_policy(None, env, seed), options.epsilon)
     name = options.policy or ("mlp" if "hidden" in said else "linear")
     require("hidden" not in said or name == "mlp", "hidden", options.hidden, "belongs to --policy mlp")
     return make_policy(name, env, key=streams(seed).policy, **said)
@@ -199,11 +200,11 @@ def _train(
 def _record(result: "TrainResult", options: TrainOptions, settings: Settings) -> dict[str, Any]:
     from fenchel.cli.describe import describe_result
 
-    evaluation = result.evaluate(options.evaluate_episodes)
+    evaluation, described = result.evaluate(options.evaluate_episodes), describe_result(result)
     return {
-        **describe_result(result),
+        **described,
         "environment": options.environment,
-        "algorithm": options.algorithm,
+        "algorithm": options.algorithm or described["algorithm"],
         "seed": settings.seed,
         "mean": evaluation.mean,
         "std": evaluation.std,

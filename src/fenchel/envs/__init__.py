@@ -2,6 +2,7 @@
 
 from fenchel.envs.base import AbstractEnvironment, AbstractUniformEnvironment, Outcomes, TimeStep
 from fenchel.envs.check import check_env
+from fenchel.envs.gym import GymnasiumEnvironment
 from fenchel.envs.observe import ObserveBins, ObserveIndex, ObserveReturn
 from fenchel.envs.option import AmericanOption
 from fenchel.envs.parameters import Parameter, parameters
@@ -15,6 +16,7 @@ __all__ = [
     "AbstractEnvironment",
     "AbstractUniformEnvironment",
     "AmericanOption",
+    "GymnasiumEnvironment",
     "ObserveBins",
     "ObserveIndex",
     "ObserveReturn",

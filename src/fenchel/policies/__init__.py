@@ -8,8 +8,10 @@ from fenchel.policies.features import AbstractFeatures, OneHot, Raw, Scaled
 from fenchel.policies.gaussian import AbstractGaussian, LinearGaussian, MLPGaussian
 from fenchel.policies.greedy import Central, Greedy, without_chance
 from fenchel.policies.grids import FEATURES, make_features
+from fenchel.policies.hosted import Acting, acting
 from fenchel.policies.linear import LinearSoftmax
 from fenchel.policies.mlp import MLPSoftmax, Network
+from fenchel.policies.product import ProductSoftmax
 from fenchel.policies.rbf import RBF, tamar2014
 from fenchel.policies.registry import POLICIES, make_policy
 from fenchel.policies.tabular import DirectTabular, Tabular
@@ -23,6 +25,7 @@ __all__ = [
     "AbstractFeatures",
     "AbstractGaussian",
     "AbstractPolicy",
+    "Acting",
     "Beside",
     "Bias",
     "Central",
@@ -35,9 +38,11 @@ __all__ = [
     "MLPSoftmax",
     "Network",
     "OneHot",
+    "ProductSoftmax",
     "Raw",
     "Scaled",
     "Tabular",
+    "acting",
     "check_policy",
     "make_features",
     "make_policy",

@@ -24,12 +24,12 @@ class AbstractDiscrete(AbstractPolicy):
         self, noise: Float[Array, ""], observation: Num[Array, "..."]
     ) -> tuple[Int[Array, ""], Float[Array, ""]]:
         """Inversion of one uniform: action a where it lies in the a-th slice of [0, 1)."""
-        action = _invert(noise, self.probabilities(observation))
+        action = invert(noise, self.probabilities(observation))
         return action, self.log_prob(observation, action)
 
     def entropy(self, observation: Num[Array, "..."]) -> Float[Array, ""]:
         """−Σ_a π(a|s) log π(a|s)."""
-        return _entropy(self.probabilities(observation))
+        return entropy_of(self.probabilities(observation))
 
     def mode(self, observation: Num[Array, "..."]) -> Int[Array, ""]:
         """The likeliest action."""
@@ -56,19 +56,19 @@ class AbstractCategorical(AbstractDiscrete):
 
     def probabilities(self, observation: Num[Array, "..."]) -> Float[Array, " actions"]:
         """π(·|s)."""
-        return _soften(_softmax(self.logits(observation)), self.epsilon)
+        return _soften(softmax_of(self.logits(observation)), self.epsilon)
 
     def log_prob(self, observation: Num[Array, "..."], action: Int[Array, ""]) -> Float[Array, ""]:
         """The logarithm of π(a|s)."""
-        return _log_prob(self.epsilon, self.logits(observation), jnp.asarray(action))
+        return log_prob_of(self.epsilon, self.logits(observation), jnp.asarray(action))
 
     def score_terms(
         self, observation: Num[Array, "..."], action: Int[Array, ""]
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Both from the same logits, so that their derivatives go back through them once."""
         logits = self.logits(observation)
-        spread = _entropy(_soften(_softmax(logits), self.epsilon))
-        return _log_prob(self.epsilon, logits, jnp.asarray(action)), spread
+        spread = entropy_of(_soften(softmax_of(logits), self.epsilon))
+        return log_prob_of(self.epsilon, logits, jnp.asarray(action)), spread
 
 
 def require_epsilon(epsilon: float, actions: int) -> None:
@@ -78,12 +78,13 @@ def require_epsilon(epsilon: float, actions: int) -> None:
     require(epsilon < 1 / actions, "epsilon", epsilon, remedy)
 
 
-def _entropy(chances: Float[Array, " actions"]) -> Float[Array, ""]:
+def entropy_of(chances: Float[Array, " actions"]) -> Float[Array, ""]:
+    """−Σ_a p_a log p_a."""
     least = jnp.finfo(chances.dtype).tiny  # type: ignore[no-untyped-call]
     return -jnp.sum(chances * jnp.log(jnp.maximum(chances, least)))
 
 
-def _invert(noise: Float[Array, ""], probabilities: Float[Array, " actions"]) -> Int[Array, ""]:
+def invert(noise: Float[Array, ""], probabilities: Float[Array, " actions"]) -> Int[Array, ""]:
     """Scaled by the sum, so that rounding in it never selects an action of probability zero."""
     if probabilities.shape[0] == 2:
         return (noise * (probabilities[0] + probabilities[1]) >= probabilities[0]).astype(jnp.int32)
@@ -91,7 +92,8 @@ def _invert(noise: Float[Array, ""], probabilities: Float[Array, " actions"]) ->
     return jnp.sum(noise * edges[-1] >= edges[:-1], dtype=jnp.int32)
 
 
-def _softmax(logits: Float[Array, " actions-1"]) -> Float[Array, " actions"]:
+def softmax_of(logits: Float[Array, " actions-1"]) -> Float[Array, " actions"]:
+    """Softmax of logits of which the first, 0, is left out."""
     if logits.shape[0] == 1:
         chance = jax.nn.sigmoid(logits)
         return jnp.concatenate([1 - chance, chance])
@@ -105,20 +107,23 @@ def _soften(probabilities: Float[Array, " actions"], epsilon: float) -> Float[Ar
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _log_prob(epsilon: float, logits: Float[Array, " actions-1"], action: Int[Array, ""]) -> Float[Array, ""]:
+def log_prob_of(
+    epsilon: float, logits: Float[Array, " actions-1"], action: Int[Array, ""]
+) -> Float[Array, ""]:
+    """The logarithm of an action's probability, ε-soft, from the logits but the first."""
     if epsilon != 0:
-        return jnp.log(_soften(_softmax(logits), epsilon)[action])
+        return jnp.log(_soften(softmax_of(logits), epsilon)[action])
     if logits.shape[0] == 1:
         return jax.nn.log_sigmoid(jnp.where(action == 1, logits[0], -logits[0]))
     padded = jnp.concatenate([jnp.zeros(1, logits.dtype), logits])
     return padded[action] - jax.nn.logsumexp(padded)
 
 
-@_log_prob.defjvp
+@log_prob_of.defjvp
 def _log_prob_jvp(epsilon, primals, tangents):  # type: ignore[no-untyped-def]
     """∂ log π_a / ∂z_b = share (1{a = b} − softmax_b): cheaper than what autodiff makes of the logsumexp."""
     logits, action = primals
-    soft = _softmax(logits)
+    soft = softmax_of(logits)
     chosen = (jnp.arange(1, soft.shape[0]) == action).astype(logits.dtype)
     slope = jnp.sum((chosen - soft[1:]) * tangents[0])
     if epsilon != 0:
@@ -126,4 +131,4 @@ def _log_prob_jvp(epsilon, primals, tangents):  # type: ignore[no-untyped-def]
         picked = jnp.sum(jnp.where(jnp.arange(count) == action, soft, 0))
         kept = (1 - count * epsilon) * picked
         slope = slope * kept / (epsilon + kept)
-    return _log_prob(epsilon, logits, action), slope
+    return log_prob_of(epsilon, logits, action), slope

@@ -50,13 +50,16 @@ def check_policy(policy: AbstractPolicy, env: HasSpaces) -> None:
     fenchel.errors.InputError: policy = 'Tabular': has 5 states, and observations are Discrete(2)
     """
     observations = require_space("observation_space", env.observation_space)
-    actions = require_space("action_space", env.action_space)
+    counts = several(env.action_space)
+    actions = None if counts else require_space("action_space", env.action_space)
     _check_states(policy, observations)
     seen = _example(observations)
     action, chances = _trace(policy, seen, observations)
-    if isinstance(actions, gymnasium.spaces.Discrete):
+    if counts is not None:
+        _check_several(policy, counts, action)
+    elif isinstance(actions, gymnasium.spaces.Discrete):
         _check_discrete(policy, actions, action, chances)
-    else:
+    elif actions is not None:
         fits = action.shape == actions.shape and jnp.issubdtype(action.dtype, jnp.floating)
         remedy = f"gives actions {_show(action)}, and the environment takes {actions}; "
         _require(fits, policy, remedy + "use make_policy, or a Gaussian policy of that shape")
@@ -89,6 +92,23 @@ def _check_discrete(
         count = chances.shape[-1]
         remedy = f"chooses among {count} actions, and the environment takes {space}; use make_policy"
         _require(count == int(space.n), policy, remedy)
+
+
+def several(space: object) -> tuple[int, ...] | None:
+    """How many options each choice has where an action in `space` is several choices, counted from zero."""
+    if not isinstance(space, gymnasium.spaces.MultiDiscrete):
+        return None
+    plain = space.nvec.ndim == 1 and not np.any(space.start)
+    require(plain, "action_space", space, "must be one row of choices that are counted from 0")
+    return tuple(int(count) for count in space.nvec)
+
+
+def _check_several(policy: AbstractPolicy, counts: tuple[int, ...], action: jax.ShapeDtypeStruct) -> None:
+    own = getattr(policy, "counts", None)
+    remedy = (
+        f"gives actions {_show(action)}, and the environment takes choices among {counts}; use make_policy"
+    )
+    _require(own == counts, policy, remedy)
 
 
 def _trace(

@@ -3,18 +3,20 @@
 from collections.abc import Callable
 
 import gymnasium
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fenchel.errors import InputError, require, require_choice, require_positive
 from fenchel.policies.base import AbstractPolicy
-from fenchel.policies.checks import HasSpaces, check_policy, require_space
+from fenchel.policies.checks import HasSpaces, check_policy, require_space, several
 from fenchel.policies.combined import Bias
 from fenchel.policies.features import AbstractFeatures
 from fenchel.policies.gaussian import LinearGaussian, MLPGaussian
 from fenchel.policies.grids import make_features
 from fenchel.policies.linear import LinearSoftmax
 from fenchel.policies.mlp import MLPSoftmax, Network
+from fenchel.policies.product import ProductSoftmax
 from fenchel.policies.tabular import DirectTabular, Tabular
 
 
@@ -86,7 +88,9 @@ def _direct(env: HasSpaces, epsilon: float) -> DirectTabular:
 
 def _linear(
     env: HasSpaces, epsilon: float, features: AbstractFeatures, std: float | None
-) -> LinearSoftmax | LinearGaussian:
+) -> LinearSoftmax | LinearGaussian | ProductSoftmax:
+    if counts := several(env.action_space):
+        return _product(counts, epsilon, features, (), jax.random.key(0))
     space = require_space("action_space", env.action_space)
     if isinstance(space, gymnasium.spaces.Discrete):
         return LinearSoftmax(jnp.zeros((int(space.n) - 1, features.size)), features, epsilon=epsilon)
@@ -106,11 +110,13 @@ def _mlp(
     *,
     key: Key[Array, ""] | None,
     hidden: tuple[int, ...],
-) -> MLPSoftmax | MLPGaussian:
+) -> MLPSoftmax | MLPGaussian | ProductSoftmax:
     if key is None:
         raise InputError(
             "key", key, "the hidden layers are drawn at random: give a key, jax.random.key(0) say"
         )
+    if counts := several(env.action_space):
+        return _product(counts, epsilon, features, hidden, key)
     space = require_space("action_space", env.action_space)
     if isinstance(space, gymnasium.spaces.Discrete):
         network = Network.initial(features.size, hidden, int(space.n) - 1, key)
@@ -118,6 +124,19 @@ def _mlp(
     centre, spread = _start(space, epsilon, std)
     network = Network.initial(features.size, hidden, centre.size, key, centre.ravel())
     return MLPGaussian(jnp.log(spread), network, features)
+
+
+def _product(
+    counts: tuple[int, ...],
+    epsilon: float,
+    features: AbstractFeatures,
+    hidden: tuple[int, ...],
+    key: Key[Array, ""],
+) -> ProductSoftmax:
+    """Uniform over every choice at first; without hidden layers it is linear, and the key is not used."""
+    require(epsilon == 0, "epsilon", epsilon, "is for one choice among finitely many actions; leave it 0")
+    outputs = sum(counts) - len(counts)
+    return ProductSoftmax(Network.initial(features.size, hidden, outputs, key), features, counts)
 
 
 POLICIES: dict[str, Callable[..., AbstractPolicy]] = {

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 
+from fenchel.ascent.algorithms import ADAM as SHORT_ADAM
 from fenchel.ascent.blocks import PLAIN
 from fenchel.errors import InputError, require
 from fenchel.training.names import ACTIVATIONS, classes, qualified
@@ -144,4 +145,4 @@ def _optimizers() -> list[tuple[Any, Any]]:
     from fenchel.training.config import describe
     from fenchel.training.resolve import ADAM
 
-    return [(describe(optimizer), optimizer) for optimizer in (PLAIN, ADAM)]
+    return [(describe(optimizer), optimizer) for optimizer in (PLAIN, ADAM, SHORT_ADAM)]

@@ -12,8 +12,10 @@ import numpy as np
 from jaxtyping import Array, Int, Key, PyTree
 
 from fenchel.envs.base import AbstractEnvironment
+from fenchel.envs.gym import GymnasiumEnvironment
 from fenchel.errors import require_count
 from fenchel.estimators.episodes import Episodes, draw_rollout, rollout
+from fenchel.estimators.host import Player
 from fenchel.intervals import Interval
 from fenchel.objectives.base import AbstractObjective
 from fenchel.objectives.expectation import Expectation
@@ -24,6 +26,9 @@ from fenchel.training.precision import require_all_held
 from fenchel.training.resolve import EnvironmentLike, resolve_environment
 from fenchel.training.risks import risk_measures
 from fenchel.training.threads import on_threads
+
+EPISODES, HOSTED_EPISODES = 100_000, 1000
+"""Of an evaluation where nothing is said, compiled and on the host."""
 
 BATCH = 1000
 """Episodes played side by side; fixed, so that the same seed always means the same episodes."""
@@ -85,6 +90,11 @@ class Sample:
             episodes=len(returns),
         )
 
+    def scaled(self, factor: float) -> "Sample":
+        """With all rewards multiplied."""
+        powers = np.array([factor, factor**2])
+        return Sample(self.returns * factor, self.steps * powers, self.drawdowns * factor, self.payments)
+
     def risks(self, **how: Any) -> dict[str, Interval]:
         """Empirical risk measures with intervals (`risk_measures`); drawdowns only where paths have them."""
         several = bool(np.any(self.payments > 1))
@@ -96,7 +106,7 @@ def evaluate(
     policy: AbstractPolicy,
     objective: AbstractObjective | None = None,
     *,
-    episodes: int = 100_000,
+    episodes: int | None = None,
     seed: int = 0,
 ) -> Evaluation:
     """Mean, standard deviation and objective of a policy's return, from fresh episodes.
@@ -105,7 +115,7 @@ def evaluate(
         env: the environment, or its name.
         policy: the policy.
         objective: what `value` and `dual` are of; the expected return by default.
-        episodes: how many.
+        episodes: how many; 100,000 by default, of Gymnasium's environments 1,000.
         seed: of the evaluation; training never uses the same stream.
 
     >>> from fenchel import make, make_policy
@@ -119,20 +129,25 @@ def evaluate(
 
 
 def sample_returns(
-    env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int = 100_000, seed: int = 0
+    env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int | None = None, seed: int = 0
 ) -> np.ndarray[Any, np.dtype[np.floating[Any]]]:
     """Returns of fresh episodes, the same for the same seed however many cores there are."""
     return sample_episodes(env, policy, episodes=episodes, seed=seed).returns
 
 
 def sample_episodes(
-    env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int = 100_000, seed: int = 0
+    env: EnvironmentLike, policy: AbstractPolicy, *, episodes: int | None = None, seed: int = 0
 ) -> Sample:
     """What risk is measured on, of fresh episodes; as `sample_returns`."""
-    require_count("episodes", episodes, least=2)
     world = resolve_environment(env, policy)
+    hosted = isinstance(world, GymnasiumEnvironment)
+    if episodes is None:
+        episodes = HOSTED_EPISODES if hosted else EPISODES
+    require_count("episodes", episodes, least=2)
     check_policy(policy, world)
     key = streams(seed).evaluation
+    if isinstance(world, GymnasiumEnvironment):
+        return _play_hosted(world, policy, key, episodes)
     batches = jnp.arange(-(-episodes // BATCH), dtype=jnp.int32)
     parts = in_threads(lambda part: _play(world, policy, key, part), batches)
     columns = [np.concatenate(column)[:episodes] for column in zip(*parts, strict=True)]
@@ -144,6 +159,20 @@ def in_threads(run: Callable[[Array], PyTree], items: Array) -> list[PyTree]:
     threads = max(1, min(len(items), os.cpu_count() or 1))
     slices = jnp.array_split(items, threads)
     return on_threads(lambda part: jax.tree.map(np.asarray, run(part)), slices, threads)
+
+
+def _play_hosted(
+    env: GymnasiumEnvironment, policy: AbstractPolicy, key: Key[Array, ""], episodes: int
+) -> Sample:
+    """The same on the host, in the unit of the rewards that were learned from."""
+    parts = range(0, episodes, BATCH)
+    with Player(env, min(episodes, BATCH)) as player:
+        batches = [
+            player.play(jax.random.fold_in(key, first), policy, min(BATCH, episodes - first), env.norms)
+            for first in parts
+        ]
+    columns = zip(*(_kept(batch.episodes) for batch in batches), strict=True)
+    return Sample(*(np.concatenate(column) for column in columns)).scaled(env.norms.reward)
 
 
 @eqx.filter_jit

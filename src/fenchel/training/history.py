@@ -13,7 +13,10 @@ FIELDS = ("iteration", "mean", "std", "dual")
 class History:
     """One record per learner at each of some evenly spaced iterations."""
 
-    def __init__(self, iterations: int, records: int, episodes_per_iteration: int):
+    def __init__(
+        self, iterations: int, records: int, episodes_per_iteration: int, also: tuple[str, ...] = ()
+    ):
+        self.fields = (*FIELDS, *also)
         count = max(1, min(records, iterations))
         self.marks = [iterations * (i + 1) // count for i in range(count)]
         self.per_iteration = episodes_per_iteration
@@ -25,12 +28,13 @@ class History:
 
     def add(self, iteration: int, parts: Parts) -> None:
         """Record what happened since the last record."""
-        self.rows.append({"iteration": np.asarray(iteration, np.int64), **latest(parts)})
+        now = {"iteration": np.asarray(iteration, np.int64), **latest(parts), **parts.more()}
+        self.rows.append(now)
         parts.reset_tallies()
 
     def metrics(self) -> Arrays:
         """Arrays of (records, learners); episodes and iteration are of (records,)."""
-        columns = {field: np.asarray([row[field] for row in self.rows]) for field in FIELDS}
+        columns = {field: np.asarray([row[field] for row in self.rows]) for field in self.fields}
         return {**columns, "episodes": columns["iteration"] * self.per_iteration}
 
     def lines(self) -> list[dict[str, Any]]:
@@ -41,7 +45,7 @@ class History:
     def restore(self, metrics: Arrays) -> None:
         """Put back what `metrics` gave."""
         count = len(metrics["iteration"])
-        self.rows = [{field: metrics[field][i] for field in FIELDS} for i in range(count)]
+        self.rows = [{field: metrics[field][i] for field in self.fields} for i in range(count)]
 
 
 def latest(parts: Parts) -> dict[str, np.ndarray[Any, Any]]:

@@ -91,7 +91,7 @@ def advance(
     arrays, static = eqx.partition(learner, eqx.is_array)
 
     def one(arrays: PyTree, noise: PyTree, iteration: Int[Array, ""]) -> PyTree:
-        moved = _step(method, selecting, eqx.combine(arrays, static), noise, iteration)
+        moved = step(method, selecting, eqx.combine(arrays, static), noise, iteration)
         return eqx.filter(moved, eqx.is_array)
 
     def block(carry: tuple[PyTree, Int[Array, ""]]) -> tuple[PyTree, Int[Array, ""]]:
@@ -109,7 +109,7 @@ def advance(
     return finished
 
 
-def _step(
+def step(
     method: Method, key: Key[Array, ""], learner: Learner, noise: PyTree, iteration: Int[Array, ""]
 ) -> Learner:
     """One iteration; a step that leads to a non-finite value is not taken, nor any after it."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from fenchel.training import interrupts
 from fenchel.training.callbacks import Callback, Snapshot
 from fenchel.training.history import History, latest
+from fenchel.training.host import parts_for
 from fenchel.training.parts import Parts
 from fenchel.training.problem import Problem
 from fenchel.training.rundir import RunDirectory
@@ -17,8 +19,6 @@ from fenchel.training.storage import within
 
 CHUNK_SECONDS = 0.3
 """How long a chunk should take: short for a lively bar, long against the cost of a call."""
-
-FIRST_CHUNK = 64
 
 
 @dataclass
@@ -55,19 +55,20 @@ class Loop:
         self.parts.advance(self.iteration, self.iteration)
         self.compile_seconds = time.perf_counter() - started
         self._origin = time.perf_counter() - self.seconds
-        with interrupts.deferred() as asked:
+        with closing(self.parts), interrupts.deferred() as asked:
             self._chunks(asked)
         self._tell_time()
 
     def prepare(self) -> None:
         """Set the learners up, as the last checkpoint left them if there is one."""
         first = self.problems[0]
-        self.parts = Parts(self.problems)
-        self.history = History(first.iterations, self.records, first.episodes_per_iteration)
+        self.parts = parts_for(self.problems)
+        sizes = first.iterations, self.records, first.episodes_per_iteration
+        self.history = History(*sizes, self.parts.also)
         self._restore()
 
     def _chunks(self, asked: interrupts.Interrupts) -> None:
-        total, size = self.problems[0].iterations, FIRST_CHUNK
+        total, size = self.problems[0].iterations, self.parts.first_chunk
         begun, saved, origin = time.perf_counter(), time.perf_counter(), self.iteration
         if np.all(self.faults() >= 0):
             self.status = "diverged"

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from fenchel.ascent.blocks import Iterate, leaf_name
+from fenchel.envs.base import AbstractEnvironment
 from fenchel.errors import require
 from fenchel.training.keys import streams
 from fenchel.training.learner import Learner, Method, advance, fault_names
@@ -34,10 +35,16 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 class Parts:
     """The learners of problems that differ in numbers only, and so share one program."""
 
+    first_chunk = 64
+    """Iterations of the first chunk, whose pace is not known."""
+    also: tuple[str, ...] = ()
+    """What is recorded besides the returns and the dual."""
+
     def __init__(self, problems: Sequence[Problem]):
+        self.problems = problems
         self.count = len(problems)
         self.threads = max(1, os.cpu_count() or 1)
-        width = min(WIDTH, -(-self.count // PARTS))
+        width = self._width()
         parts = -(-self.count // width)
         self.rows = np.minimum(np.arange(parts * width), self.count - 1).reshape(parts, width)
         numbers, policies, self.shared = _align(problems)
@@ -50,6 +57,20 @@ class Parts:
         ]
         self.learners, outlines = zip(*(eqx.partition(part, eqx.is_array) for part in begun), strict=True)
         self.outline = outlines[0]
+
+    def _width(self) -> int:
+        return min(WIDTH, -(-self.count // PARTS))
+
+    def env(self, row: int) -> AbstractEnvironment:
+        """The environment of a learner, as its policy sees it."""
+        return self.problems[row].estimator.env
+
+    def more(self) -> Arrays:
+        """What is recorded besides, an entry per learner."""
+        return {}
+
+    def close(self) -> None:
+        """Give up whatever learning holds; there is nothing."""
 
     def advance(self, start: int, stop: int) -> None:
         """Run iterations start … stop − 1 of every learner."""
@@ -126,7 +147,8 @@ def _keys(problems: Sequence[Problem]) -> PyTree:
     return jnp.stack([jnp.stack([key.training, key.selection]) for key in keys])
 
 
-def _method(shared: PyTree, numbers: PyTree) -> Method:
+def method_of(shared: PyTree, numbers: PyTree) -> Method:
+    """What all learners share, with the numbers of one."""
     rest, estimator, selection, _ = shared
     solver, objective = eqx.combine(numbers, rest)
     return Method(solver, objective, estimator, selection)
@@ -135,7 +157,7 @@ def _method(shared: PyTree, numbers: PyTree) -> Method:
 @eqx.filter_jit
 def _start_part(shared: PyTree, numbers: PyTree, policies: PyTree, duals: PyTree) -> PyTree:
     def start(numbers: PyTree, policy: PyTree, dual: PyTree) -> Learner:
-        return Learner.start(_method(shared, numbers), eqx.combine(policy, shared[3]), dual)
+        return Learner.start(method_of(shared, numbers), eqx.combine(policy, shared[3]), dual)
 
     return eqx.filter_vmap(start)(numbers, policies, duals)
 
@@ -143,7 +165,7 @@ def _start_part(shared: PyTree, numbers: PyTree, policies: PyTree, duals: PyTree
 @eqx.filter_jit
 def _advance_part(shared: PyTree, outline: PyTree, part: PyTree, span: PyTree) -> PyTree:
     def run(numbers: PyTree, keys: PyTree, learner: PyTree) -> PyTree:
-        moved = advance(_method(shared, numbers), keys, eqx.combine(learner, outline), *span)
+        moved = advance(method_of(shared, numbers), keys, eqx.combine(learner, outline), *span)
         return eqx.filter(moved, eqx.is_array)
 
     return jax.vmap(run)(*part)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
+import gymnasium
 import jax.numpy as jnp
 import optax
 from gymnasium.spaces import Discrete
@@ -21,7 +23,8 @@ from fenchel.ascent.selection import (
     WeightedIterate,
 )
 from fenchel.envs.base import AbstractEnvironment
-from fenchel.envs.registry import make
+from fenchel.envs.gym import GymnasiumEnvironment
+from fenchel.envs.registry import is_gymnasium, make
 from fenchel.errors import InputError, require, require_choice
 from fenchel.estimators.score import ScoreFunction
 from fenchel.estimators.storm import Storm
@@ -69,8 +72,21 @@ _SOLVER_ONLY = (
     *("entropy", "phase_in"),
 )
 
-EnvironmentLike = str | AbstractEnvironment
-AlgorithmLike = str | AbstractSolver
+HOSTED_EPISODES = 10_000
+"""Episodes of a run on the host where nothing is said: Gymnasium's environments are not compiled."""
+
+EPISODES = 1_000_000
+"""The same of compiled ones."""
+
+HOSTED: dict[str, Any] = {"batch_size": 64, "explore": 0.0, "phase_in": 0.25}
+"""What `bca` brings on the host, where an episode costs a thousand times as much: fewer steps, so that risk
+aversion has to come while they are still long."""
+
+MOST_FITTED = 256
+"""Numbers observed up to which the critic is a regression on all of them and their squares."""
+
+EnvironmentLike = str | AbstractEnvironment | gymnasium.Env[Any, Any] | Callable[[], gymnasium.Env[Any, Any]]
+AlgorithmLike = str | AbstractSolver | None
 PolicyLike = str | AbstractPolicy | None
 ObjectiveLike = str | AbstractObjective | Callable[..., Any] | None
 
@@ -102,7 +118,7 @@ class Draft:
     """A problem that was checked, with a stand-in where the policy's step size is still to be measured."""
 
     problem: Problem
-    algorithm: AlgorithmLike
+    algorithm: str | AbstractSolver
     policy: PolicyLike
     settings: Settings
 
@@ -130,13 +146,15 @@ def draft(
     settings: Settings,
 ) -> Draft:
     """Make every choice but a step size to be measured, and check them all: no pilot is run yet."""
+    world = resolve_environment(env, policy)
+    if algorithm is None:
+        algorithm = "bca" if isinstance(world, GymnasiumEnvironment) else "mvp"
     if not isinstance(algorithm, str | AbstractSolver):
         raise InputError("algorithm", algorithm, "must be a solver or the name of an algorithm")
-    settings = _filled(algorithm, settings)
+    settings = _filled(algorithm, settings, world)
     _require_precise(settings)
-    require(settings.episodes >= settings.batch, "episodes", settings.episodes, TOO_FEW)
-    world = resolve_environment(env, policy)
-    actor = _policy(policy, world, settings.seed)
+    require(settings.count >= settings.batch, "episodes", settings.count, TOO_FEW)
+    actor = first_policy(policy, world, settings.seed)
     _require_geometry(algorithm, actor, settings)
     goal = _objective(objective, algorithm, settings)
     _require_mover(algorithm, goal, settings)
@@ -150,13 +168,20 @@ def draft(
     dual = _first_dual(goal) if settings.dual is None else float(settings.dual)
     problem = Problem(actor, goal, solver, estimator, selection, dual, settings.seed, iterations)
     made = Draft(problem, algorithm, policy, settings)
+    if isinstance(world, GymnasiumEnvironment):
+        _require_hosted(made, world)
     if not made.needs_pilot:
         _require_drawable(problem, settings)
     return made
 
 
-def _filled(algorithm: AlgorithmLike, settings: Settings) -> Settings:
+def _filled(algorithm: str | AbstractSolver, settings: Settings, env: AbstractEnvironment) -> Settings:
     """What was left open, as the algorithm has it; a solver object has its own schedules and entropy."""
+    hosted = isinstance(env, GymnasiumEnvironment)
+    settings = settings.filled({"episodes": HOSTED_EPISODES if hosted else EPISODES})
+    if hosted and algorithm == "bca":
+        fitted = prod(env.observation_space.shape or ()) <= MOST_FITTED
+        settings = settings.filled(HOSTED | {"control_variate": "critic" if fitted else "step"})
     if not isinstance(algorithm, str):
         settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
         return settings.filled(PAPER)
@@ -168,6 +193,22 @@ def _filled(algorithm: AlgorithmLike, settings: Settings) -> Settings:
     refused = algorithm == "tamar"
     require(not refused, "estimator", "storm", "needs a solver that remembers, which tamar does not")
     return settings.filled({**ALGORITHMS[algorithm].settings, "entropy": 0.0})
+
+
+def _require_hosted(draft: "Draft", env: GymnasiumEnvironment) -> None:
+    """Raise where something needs more episodes, or other ones, than the host plays for a step."""
+    problem, settings = draft.problem, draft.settings
+    why = "needs an environment of fenchel's own, which is compiled; this one is Gymnasium's: "
+    require(settings.explore == 0, "explore", settings.explore, f"{why}set it to 0")
+    once = problem.solver.batches == 1
+    require(once, "fresh_batch", True, f"{why}leave it out, and one batch serves all blocks")
+    require(settings.output != "best", "output", settings.output, f"{why}choose last, uniform or weighted")
+    remedy = "an earlier iterate saw observations at another scale: set normalise_observations to False"
+    require(settings.output == "last" or not env.normalises, "output", settings.output, remedy)
+    bca = isinstance(draft.algorithm, str) and draft.algorithm == "bca"
+    adam = bca or settings.optimizer == "adam"
+    remedy = f"measuring it {why}give one, or choose algorithm bca or optimizer adam"
+    require(adam or not draft.needs_pilot, "policy_step_size", None, remedy)
 
 
 def _estimator(env: AbstractEnvironment, settings: Settings) -> ScoreFunction | Storm:
@@ -188,15 +229,18 @@ def _require_precise(settings: Settings) -> None:
 
 
 def _iterations(settings: Settings, solver: AbstractSolver) -> int:
-    count = settings.episodes // (settings.batch * solver.batches)
-    require(count > 0, "episodes", settings.episodes, TOO_FEW)
+    count = settings.count // (settings.batch * solver.batches)
+    require(count > 0, "episodes", settings.count, TOO_FEW)
     remedy = f"make {count} iterations, and {MOST_ITERATIONS} are the most: lower it, or raise batch_size"
-    require(count <= MOST_ITERATIONS, "episodes", settings.episodes, remedy)
+    require(count <= MOST_ITERATIONS, "episodes", settings.count, remedy)
     return count
 
 
 def resolve_environment(env: EnvironmentLike, policy: PolicyLike = None) -> AbstractEnvironment:
     """An environment by name shows the index of its state to a policy with a row per state."""
+    if is_gymnasium(env):
+        source: Any = env
+        return GymnasiumEnvironment(source)
     if isinstance(env, str):
         table = isinstance(policy, Tabular | DirectTabular) or policy in ("tabular", "direct")
         return make(env, observe="index" if table else "state")
@@ -205,10 +249,12 @@ def resolve_environment(env: EnvironmentLike, policy: PolicyLike = None) -> Abst
     return env
 
 
-def _policy(policy: PolicyLike, env: AbstractEnvironment, seed: int) -> AbstractPolicy:
+def first_policy(policy: PolicyLike, env: AbstractEnvironment, seed: int) -> AbstractPolicy:
+    """The policy before anything is learned; by default what suits the environment."""
     key = streams(seed).policy
     if policy is None:
-        return default_policy(env)
+        numbers = isinstance(env, GymnasiumEnvironment) and not _tabled(env)
+        return make_policy("mlp", env, key=key) if numbers else default_policy(env)
     if isinstance(policy, str):
         return make_policy(policy, env, key=key)
     if not isinstance(policy, AbstractPolicy):
@@ -217,7 +263,11 @@ def _policy(policy: PolicyLike, env: AbstractEnvironment, seed: int) -> Abstract
     return policy
 
 
-def _require_geometry(algorithm: AlgorithmLike, policy: AbstractPolicy, settings: Settings) -> None:
+def _tabled(env: AbstractEnvironment) -> bool:
+    return isinstance(env.observation_space, Discrete) and isinstance(env.action_space, Discrete)
+
+
+def _require_geometry(algorithm: str | AbstractSolver, policy: AbstractPolicy, settings: Settings) -> None:
     """A table of probabilities has to stay one, and no other parameters can be one."""
     name, logits = type(policy).__name__, isinstance(policy, AbstractCategorical | AbstractGaussian)
     if algorithm == "sbmd" and logits:
@@ -230,7 +280,7 @@ def _require_geometry(algorithm: AlgorithmLike, policy: AbstractPolicy, settings
         raise InputError("policy", name, f"{remedy}, or policy_prox 'simplex'")
 
 
-def _require_mover(algorithm: AlgorithmLike, objective: AbstractObjective, settings: Settings) -> None:
+def _require_mover(algorithm: str | AbstractSolver, objective: AbstractObjective, settings: Settings) -> None:
     """Where nothing moves the dual, the user has to say which one is meant."""
     if algorithm == "pg" and objective.has_dual and settings.dual is None:
         remedy = "has a dual, which pg leaves where it is: say where by dual, or choose mvp"
@@ -264,7 +314,9 @@ def _require_drawable(problem: Problem, settings: Settings) -> None:
         require(max(map(float, ends)) > 0, "smoothness", settings.smoothness, remedy)
 
 
-def _objective(objective: ObjectiveLike, algorithm: AlgorithmLike, settings: Settings) -> AbstractObjective:
+def _objective(
+    objective: ObjectiveLike, algorithm: str | AbstractSolver, settings: Settings
+) -> AbstractObjective:
     fields = tuple(name for name in OBJECTIVE_FIELDS if (algorithm, name) != ("tamar", "variance_bound"))
     if callable(objective) and not isinstance(objective, AbstractObjective):
         settings.require_default(tuple(set(fields) - {"risk_aversion"}), "has no effect on a function")
@@ -293,7 +345,7 @@ def _of_function(function: Callable[..., Any], settings: Settings) -> AbstractOb
 
 
 def _solver(
-    algorithm: AlgorithmLike, objective: AbstractObjective, settings: Settings, step: float | None
+    algorithm: str | AbstractSolver, objective: AbstractObjective, settings: Settings, step: float | None
 ) -> AbstractSolver:
     """The solver; `STEP` stands in for a step size of the policy that is not known yet."""
     if not isinstance(algorithm, str):
@@ -398,7 +450,7 @@ def _pilot(draft: Draft, known: PilotSteps) -> float:
 
     def measure() -> float:
         named = isinstance(draft.policy, str)
-        policy = _policy(draft.policy, estimator.env, 0) if named else problem.policy
+        policy = first_policy(draft.policy, estimator.env, 0) if named else problem.policy
         return pilot_step_size(pilot_key(), policy, objective, estimator)
 
     return known.get(name, measure)

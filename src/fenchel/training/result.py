@@ -22,7 +22,8 @@ class TrainResult:
         dual: the dual y that came with it; None for an objective without one.
         status: "done", "diverged", "interrupted" or "stopped" (by a callback).
         fault: what became non-finite, and when; None while all is well.
-        metrics: arrays over records: iteration, episodes, mean, std (of the returns since the last), dual.
+        metrics: arrays over records: iteration, episodes, mean, std (of the returns since the last), dual;
+            of Gymnasium's environments also the mean length of an episode, and the share that was truncated.
         provenance: configuration, its fingerprint, versions.
         episodes: how many were played, up to the iteration in which it stopped if it diverged.
         seconds: run time, compilation excluded; that of all sessions of a run that was resumed.
@@ -45,21 +46,21 @@ class TrainResult:
     multiplier: float | None = None
 
     def evaluate(
-        self, episodes: int = 100_000, *, seed: int = 0, objective: AbstractObjective | None = None
+        self, episodes: int | None = None, *, seed: int = 0, objective: AbstractObjective | None = None
     ) -> Evaluation:
-        """Statistics of fresh episodes under the policy that was learned."""
+        """Statistics of fresh episodes under the policy that was learned; `evaluate` has the defaults."""
         goal = self.objective if objective is None else objective
         return evaluate(self.env, self.policy, goal, episodes=episodes, seed=seed)
 
-    def sample(self, episodes: int = 100_000, *, seed: int = 0) -> Sample:
+    def sample(self, episodes: int | None = None, *, seed: int = 0) -> Sample:
         """What risk is measured on, of fresh episodes."""
         return sample_episodes(self.env, self.policy, episodes=episodes, seed=seed)
 
-    def risks(self, episodes: int = 100_000, *, seed: int = 0, **how: Any) -> dict[str, Interval]:
+    def risks(self, episodes: int | None = None, *, seed: int = 0, **how: Any) -> dict[str, Interval]:
         """Empirical risk measures of fresh episodes with intervals; see `risk_measures`."""
         return self.sample(episodes, seed=seed).risks(**how)
 
-    def returns(self, episodes: int = 100_000, *, seed: int = 0) -> np.ndarray[Any, Any]:
+    def returns(self, episodes: int | None = None, *, seed: int = 0) -> np.ndarray[Any, Any]:
         """Returns of fresh episodes."""
         return sample_returns(self.env, self.policy, episodes=episodes, seed=seed)
 
@@ -89,7 +90,7 @@ class SweepResult:
     def __getitem__(self, index: int) -> TrainResult:
         return self.rows[index]
 
-    def evaluate(self, episodes: int = 100_000, *, seed: int = 0) -> list[dict[str, Any]]:
+    def evaluate(self, episodes: int | None = None, *, seed: int = 0) -> list[dict[str, Any]]:
         """A table: settings, status and statistics of every row."""
         return [
             {

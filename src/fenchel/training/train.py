@@ -37,7 +37,7 @@ from fenchel.training.settings import Settings
 
 def train(
     env: EnvironmentLike,
-    algorithm: AlgorithmLike = "mvp",
+    algorithm: AlgorithmLike = None,
     *,
     policy: PolicyLike = None,
     objective: ObjectiveLike = None,
@@ -53,8 +53,9 @@ def train(
     """Learn a policy.
 
     Arguments:
-        env: an environment, or its name.
-        algorithm: the name of an algorithm ("mvp", "sga", "rcpg", "sbmd", "bsg", "pg", "tamar"), or a solver.
+        env: an environment, or its name; also one of Gymnasium's, its id, or a function that makes it.
+        algorithm: the name of an algorithm ("mvp", "sga", "rcpg", "sbmd", "bsg", "pg", "tamar", "bca"), or a
+            solver; by default "mvp", for Gymnasium's environments "bca".
         policy: a policy, its name, or None for one that suits the environment.
         objective: an objective, its name, or None for the one the algorithm is made for.
         settings: numbers and choices of the run; their names may also be given directly, as in
@@ -82,7 +83,7 @@ def train(
 
 def sweep(
     env: EnvironmentLike,
-    algorithm: AlgorithmLike = "mvp",
+    algorithm: AlgorithmLike = None,
     *,
     policy: PolicyLike = None,
     objective: ObjectiveLike = None,
@@ -224,7 +225,7 @@ def results(loop: Loop, config: dict[str, Any], out: str | Path | None) -> list[
             episodes=int(iterations[row]) * problem.episodes_per_iteration,
             seconds=loop.seconds,
             compile_seconds=loop.compile_seconds,
-            env=problem.estimator.env,
+            env=loop.parts.env(row),
             objective=problem.objective,
             directory=None if out is None else Path(out),
             multiplier=None if picked.multiplier is None else float(picked.multiplier[row]),

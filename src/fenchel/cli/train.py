@@ -27,8 +27,8 @@ class TrainOptions:
     """What may be said about a run besides its settings."""
 
     environment: str = field(default="", metadata={POSITIONAL: True})
-    """the environment, a name that `fenchel list` shows, FILE.py:CLASS, or gym: and an id of Gymnasium's, here
-    or in the file of --config; its parameters are set by --env.NAME VALUE"""
+    """the environment, a name that `fenchel list` shows, FILE.py:CLASS, or gym: and an id of Gymnasium's,
+    here or in the file of --config; its parameters are set by --env.NAME VALUE"""
     algorithm: str | None = None
     """How to learn: mvp, sga, rcpg, sbmd, bsg, pg, tamar or bca; by default mvp, for gym: bca."""
     objective: str | None = None

@@ -15,7 +15,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "gymnasium.md"
 def example():
     """The names that the page's two blocks on other trainers define."""
     names = {"__name__": "example"}
-    for block in re.findall(r"^```py(?:thon)?\n(.*?)^```", PAGE.read_text(), re.M | re.S)[-2:]:
+    blocks = re.findall(r"^```py(?:thon)?\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    for block in (block for block in blocks if "RiskWrapper" in block):
         exec(compile(block, "block", "exec"), names)
     return names
 

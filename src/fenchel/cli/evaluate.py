@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fenchel.intervals import Interval
     from fenchel.objectives import AbstractObjective
     from fenchel.training import TrainResult
-    from fenchel.training.evaluate import Sample
+    from fenchel.training.sample import Sample
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SEEDS = 2**32

@@ -10,7 +10,8 @@ from jaxtyping import Bool, Float, Int, Num
 
 from fenchel.exact.problem import Array, FiniteProblem
 from fenchel.exact.surrogates import bisect, require_surrogate
-from fenchel.objectives.base import AbstractObjective, AbstractStatistic
+from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.statistic import AbstractStatistic
 from fenchel.policies.categorical import AbstractDiscrete
 
 

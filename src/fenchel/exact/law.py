@@ -10,7 +10,8 @@ from jaxtyping import Float
 from fenchel.errors import require, require_positive
 from fenchel.exact.problem import Array
 from fenchel.exact.surrogates import best_dual, require_surrogate, statistic, surrogates
-from fenchel.objectives.base import AbstractObjective, AbstractStatistic
+from fenchel.objectives.base import AbstractObjective
+from fenchel.objectives.statistic import AbstractStatistic
 
 NEGLIGIBLE = 1e-12
 """Probability that rounding may have left over: quantiles do not go by it."""

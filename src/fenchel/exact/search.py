@@ -18,8 +18,9 @@ from fenchel.exact.surrogates import (
     surrogates,
     surrogates_at,
 )
-from fenchel.objectives.base import AbstractObjective, AbstractStatistic
+from fenchel.objectives.base import AbstractObjective
 from fenchel.objectives.mean_variance import MeanVariance
+from fenchel.objectives.statistic import AbstractStatistic
 
 TOLERANCE = 1e-9
 """Gap at which the search ends, relative to the value, or to the spread of the returns if that is larger."""

@@ -14,7 +14,7 @@ from fenchel.exact.optimum import Optimum
 from fenchel.exact.policy import Mixture, together
 from fenchel.exact.problem import Array, FiniteProblem
 from fenchel.objectives import GiniDeviation, MeanSemivariance, SharpeRatio, VarianceBound
-from fenchel.objectives.base import AbstractStatistic
+from fenchel.objectives.statistic import AbstractStatistic
 
 BARELY = 1e-13
 """Variance, relative to the square of the returns, that rounding may have made."""

@@ -10,7 +10,8 @@ from jaxtyping import Float
 
 from fenchel.errors import require
 from fenchel.exact.problem import Array
-from fenchel.objectives.base import AbstractObjective, AbstractStatistic, AbstractSurrogate
+from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
+from fenchel.objectives.statistic import AbstractStatistic
 
 HALVINGS = 100
 """Bisection steps: enough to shrink any bracket of doubles to two neighbours."""

@@ -1,6 +1,6 @@
 """Objectives: what is asked of the returns."""
 
-from fenchel.objectives.base import AbstractObjective, AbstractStatistic, AbstractSurrogate
+from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
 from fenchel.objectives.custom import Surrogate
 from fenchel.objectives.cvar import CVaR
 from fenchel.objectives.entropic import Entropic
@@ -10,6 +10,7 @@ from fenchel.objectives.mean_variance import FenchelMeanVariance, MeanVariance
 from fenchel.objectives.registry import OBJECTIVES, make_objective, objective_fields
 from fenchel.objectives.semivariance import MeanSemivariance
 from fenchel.objectives.sharpe import Sharpe, SharpeRatio
+from fenchel.objectives.statistic import AbstractStatistic
 from fenchel.objectives.variance_bound import VarianceBound
 from fenchel.objectives.volatility import RewardVolatility
 

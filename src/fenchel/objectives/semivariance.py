@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fenchel.errors import require_positive
-from fenchel.objectives.base import AbstractStatistic
+from fenchel.objectives.statistic import AbstractStatistic
 
 
 @final

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fenchel.errors import require_number, require_positive
-from fenchel.objectives.base import AbstractObjective, AbstractStatistic, AbstractSurrogate
+from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
+from fenchel.objectives.statistic import AbstractStatistic
 
 
 @final

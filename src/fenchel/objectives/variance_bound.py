@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fenchel.errors import require_positive
-from fenchel.objectives.base import AbstractStatistic
 from fenchel.objectives.mean_variance import MeanVariance
+from fenchel.objectives.statistic import AbstractStatistic
 
 STIFFNESS = 2.0
 """How strongly the policy feels that a batch exceeds the bound, over and above the multiplier. Without it

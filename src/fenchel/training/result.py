@@ -10,7 +10,8 @@ from fenchel.envs.base import AbstractEnvironment
 from fenchel.intervals import Interval
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
-from fenchel.training.evaluate import Evaluation, Sample, evaluate, sample_episodes, sample_returns
+from fenchel.training.evaluate import evaluate, sample_episodes, sample_returns
+from fenchel.training.sample import Evaluation, Sample
 
 
 @dataclass(frozen=True)

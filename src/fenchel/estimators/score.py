@@ -12,7 +12,7 @@ from fenchel.envs.base import AbstractEnvironment
 from fenchel.errors import InputError, require, require_choice, require_count
 from fenchel.estimators.base import AbstractEstimator
 from fenchel.estimators.baselines import learned_value, others_mean
-from fenchel.estimators.critic import AbstractCritic, critic_for
+from fenchel.estimators.critic import critic_for
 from fenchel.estimators.episodes import Episodes, RolloutNoise, draw_rollout, rollout
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
@@ -70,7 +70,7 @@ class ScoreFunction(AbstractEstimator):
 
     def init(self, policy: AbstractPolicy) -> PyTree:
         """Of a critic, that it knows nothing."""
-        return self._critic.init() if self.control_variate == "critic" else None
+        return critic_for(self.env).init() if self.control_variate == "critic" else None
 
     def remember(
         self,
@@ -83,7 +83,7 @@ class ScoreFunction(AbstractEstimator):
         """Of a critic, what the batch tells."""
         if self.control_variate != "critic":
             return memory
-        return self._critic.update(memory, self.weights(episodes, objective, dual), episodes)
+        return critic_for(self.env).update(memory, self.weights(episodes, objective, dual), episodes)
 
     def direction(
         self,
@@ -107,7 +107,7 @@ class ScoreFunction(AbstractEstimator):
     ) -> Float[Array, "T m"]:
         """Weight minus baseline, w − b_k; zero where the policy chose no k-th action."""
         if self.control_variate == "critic" and memory is not None:
-            return self._critic.advantage(memory, weights, episodes)
+            return critic_for(self.env).advantage(memory, weights, episodes)
         return jnp.where(episodes.own, weights[None] - self._baseline(weights, episodes), 0)
 
     def _baseline(self, weights: Float[Array, " m"], episodes: Episodes) -> Float[Array, "..."]:
@@ -124,12 +124,7 @@ class ScoreFunction(AbstractEstimator):
         self, episodes: Episodes, objective: AbstractObjective, dual: Float[Array, ""]
     ) -> Float[Array, " m"]:
         """What the objective makes of each episode."""
-        own = episodes.own_outcomes(objective)
-        return objective.weights(episodes.outcomes(objective), dual, own)
-
-    @property
-    def _critic(self) -> AbstractCritic:
-        return critic_for(self.env)
+        return objective.weights(episodes.outcomes(objective), dual, episodes.own_outcomes(objective))
 
 
 def weighted_score(

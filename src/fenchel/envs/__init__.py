@@ -1,7 +1,9 @@
 """Environments: the contract, three domains, what a policy may see of them, and a checker for any other."""
 
+from fenchel.envs.allocation import Allocation
 from fenchel.envs.base import AbstractEnvironment, AbstractUniformEnvironment, Outcomes, TimeStep
 from fenchel.envs.check import check_env
+from fenchel.envs.execution import Execution
 from fenchel.envs.observe import ObserveBins, ObserveIndex, ObserveReturn
 from fenchel.envs.option import AmericanOption
 from fenchel.envs.parameters import Parameter, parameters
@@ -14,7 +16,9 @@ __all__ = [
     "OBSERVATIONS",
     "AbstractEnvironment",
     "AbstractUniformEnvironment",
+    "Allocation",
     "AmericanOption",
+    "Execution",
     "ObserveBins",
     "ObserveIndex",
     "ObserveReturn",

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from fenchel.envs.allocation import Allocation
 from fenchel.envs.base import AbstractEnvironment
+from fenchel.envs.execution import Execution
 from fenchel.envs.observe import ObserveIndex, ObserveReturn
 from fenchel.envs.option import AmericanOption
 from fenchel.envs.parameters import parameters
@@ -10,10 +12,14 @@ from fenchel.envs.portfolio import Portfolio
 from fenchel.envs.stopping import OptimalStopping
 from fenchel.errors import require_choice
 
-ENVIRONMENTS: dict[str, type[AmericanOption] | type[OptimalStopping] | type[Portfolio]] = {
+Named = type[AmericanOption] | type[OptimalStopping] | type[Portfolio] | type[Allocation] | type[Execution]
+
+ENVIRONMENTS: dict[str, Named] = {
     "option": AmericanOption,
     "stopping": OptimalStopping,
     "portfolio": Portfolio,
+    "allocation": Allocation,
+    "execution": Execution,
 }
 
 OBSERVATIONS = ("state", "return", "index")
@@ -24,7 +30,7 @@ def make(name: str, preset: str | None = None, observe: str = "state", **fields:
 
     Arguments:
         name: one of `ENVIRONMENTS`.
-        preset: citation whose numbers to take; None is the defaults, which are those of `liu2018`.
+        preset: citation whose numbers to take; None is the defaults, which are those of the first.
         observe: "state" for the raw state, "return" with reward so far and step appended, "index" for the
             number of a finite state.
         fields: parameters that differ from the preset.
@@ -41,7 +47,7 @@ def make(name: str, preset: str | None = None, observe: str = "state", **fields:
         require_choice("preset", preset, cls.PRESETS)
     for field in fields:
         require_choice("field", field, parameters(cls))
-    env = cls(**{**cls.PRESETS[preset or "liu2018"], **fields})
+    env = cls(**{**cls.PRESETS[preset or next(iter(cls.PRESETS))], **fields})
     return _observed(env, observe)
 
 

@@ -2,14 +2,17 @@
 
 from fenchel.estimators.base import AbstractEstimator
 from fenchel.estimators.episodes import Episodes, RolloutNoise, draw_rollout, rollout
+from fenchel.estimators.pathwise import Pathwise, TracedEpisodes
 from fenchel.estimators.score import CONTROL_VARIATES, ScoreFunction, weighted_score
 
 __all__ = [
     "CONTROL_VARIATES",
     "AbstractEstimator",
     "Episodes",
+    "Pathwise",
     "RolloutNoise",
     "ScoreFunction",
+    "TracedEpisodes",
     "draw_rollout",
     "rollout",
     "weighted_score",

@@ -4,6 +4,7 @@ from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.categorical import AbstractCategorical, AbstractDiscrete
 from fenchel.policies.checks import HasSpaces, check_policy
 from fenchel.policies.combined import Beside, Bias
+from fenchel.policies.dated import DatedGaussian
 from fenchel.policies.features import AbstractFeatures, OneHot, Raw, Scaled
 from fenchel.policies.gaussian import AbstractGaussian, LinearGaussian, MLPGaussian
 from fenchel.policies.greedy import Central, Greedy, without_chance
@@ -12,6 +13,7 @@ from fenchel.policies.linear import LinearSoftmax
 from fenchel.policies.mlp import MLPSoftmax, Network
 from fenchel.policies.rbf import RBF, tamar2014
 from fenchel.policies.registry import POLICIES, make_policy
+from fenchel.policies.squashed import SquashedGaussian
 from fenchel.policies.tabular import DirectTabular, Tabular
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Beside",
     "Bias",
     "Central",
+    "DatedGaussian",
     "DirectTabular",
     "Greedy",
     "HasSpaces",
@@ -37,6 +40,7 @@ __all__ = [
     "OneHot",
     "Raw",
     "Scaled",
+    "SquashedGaussian",
     "Tabular",
     "check_policy",
     "make_features",

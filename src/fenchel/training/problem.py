@@ -5,7 +5,7 @@ from typing import Any
 
 from fenchel.ascent.base import AbstractSolver
 from fenchel.ascent.selection import AbstractSelection
-from fenchel.estimators.score import ScoreFunction
+from fenchel.estimators import Pathwise, ScoreFunction
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
 
@@ -17,7 +17,7 @@ class Problem:
     policy: AbstractPolicy
     objective: AbstractObjective
     solver: AbstractSolver
-    estimator: ScoreFunction
+    estimator: ScoreFunction | Pathwise
     selection: AbstractSelection
     dual: float
     seed: int

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import optax
 from gymnasium.spaces import Discrete
 
-from fenchel.ascent.algorithms import ALGORITHMS, PAPER, StepSize
+from fenchel.ascent.algorithms import ALGORITHMS, NEWTON, PAPER, PATHWISE, StepSize
 from fenchel.ascent.base import AbstractSolver
 from fenchel.ascent.blocks import PLAIN
 from fenchel.ascent.prox import L1, AbstractProx, Ball, Box, GroupL1, Simplex, SquaredL2
-from fenchel.ascent.schedules import Constant, Cosine, Fading, RobbinsMonro
+from fenchel.ascent.schedules import Constant, Cosine, Fading, RobbinsMonro, averaging
 from fenchel.ascent.selection import (
     AbstractSelection,
     BestIterate,
@@ -22,13 +22,14 @@ from fenchel.ascent.selection import (
 from fenchel.envs.base import AbstractEnvironment
 from fenchel.envs.registry import make
 from fenchel.errors import InputError, require, require_choice
-from fenchel.estimators.score import ScoreFunction
+from fenchel.estimators import Pathwise, ScoreFunction
 from fenchel.objectives import OBJECTIVES, AbstractObjective, make_objective, objective_fields
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.categorical import AbstractCategorical
 from fenchel.policies.checks import check_policy
 from fenchel.policies.defaults import default_policy
 from fenchel.policies.gaussian import AbstractGaussian
+from fenchel.policies.greedy import without_chance
 from fenchel.policies.registry import make_policy
 from fenchel.policies.tabular import DirectTabular, Tabular
 from fenchel.settings import OBJECTIVE_FIELDS
@@ -40,6 +41,9 @@ from fenchel.training.settings import Settings
 
 ADAM_STEP = 0.01
 """Default policy step size with Adam, whose direction has unit scale."""
+
+PATHWISE_STEP = 0.03
+"""The same for `bca` with derivatives through the environment, which scatter little."""
 
 TABLE_STEP = 0.2
 """The same for `bca` on a table, where a parameter is a logit and moves no other."""
@@ -128,11 +132,11 @@ def draft(
     """Make every choice but a step size to be measured, and check them all: no pilot is run yet."""
     if not isinstance(algorithm, str | AbstractSolver):
         raise InputError("algorithm", algorithm, "must be a solver or the name of an algorithm")
-    settings = _filled(algorithm, settings)
+    world = resolve_environment(env, policy)
+    settings = _filled(algorithm, settings, world)
     _require_precise(settings)
     require(settings.episodes >= settings.batch, "episodes", settings.episodes, TOO_FEW)
-    world = resolve_environment(env, policy)
-    actor = _policy(policy, world, settings.seed)
+    actor = _policy(policy, world, settings)
     _require_geometry(algorithm, actor, settings)
     goal = _objective(objective, algorithm, settings)
     _require_mover(algorithm, goal, settings)
@@ -150,17 +154,29 @@ def draft(
     return made
 
 
-def _filled(algorithm: AlgorithmLike, settings: Settings) -> Settings:
+def _filled(algorithm: AlgorithmLike, settings: Settings, env: AbstractEnvironment) -> Settings:
     """What was left open, as the algorithm has it; a solver object has its own schedules and entropy."""
     if not isinstance(algorithm, str):
         settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
-        return settings.filled(PAPER)
+        return settings.filled({**PAPER, "estimator": "score"})
     require_choice("algorithm", algorithm, ALGORITHMS)
-    return settings.filled(ALGORITHMS[algorithm].settings)
+    own = "pathwise" if algorithm == "bca" and env.differentiable else "score"
+    settings = settings.filled({"estimator": own})
+    newton = settings.optimizer == "newton" or (settings.optimizer is None and env.multilinear)
+    if algorithm != "bca" or settings.estimator == "score":
+        remedy = "is for bca with pathwise derivatives"
+        require(settings.optimizer != "newton", "optimizer", settings.optimizer, remedy)
+        return settings.filled(ALGORITHMS[algorithm].settings)
+    return settings.filled(NEWTON if newton else PATHWISE)
 
 
-def _estimator(env: AbstractEnvironment, settings: Settings) -> ScoreFunction:
+def _estimator(env: AbstractEnvironment, settings: Settings) -> ScoreFunction | Pathwise:
     """Episodes are led only where actions can be listed: elsewhere the policy explores by itself."""
+    if settings.estimator == "pathwise":
+        for field in ("control_variate", "explore", "entropy"):
+            value = getattr(settings, field)
+            require(value in ("none", 0), field, value, "goes with estimator 'score'")
+        return Pathwise(env, settings.batch, settings.optimizer == "newton")
     finite = isinstance(env.action_space, Discrete)
     led = int((settings.explore or 0) * settings.batch) if finite else 0
     return ScoreFunction(env, settings.batch, settings.control_variate or "none", led)
@@ -190,16 +206,19 @@ def resolve_environment(env: EnvironmentLike, policy: PolicyLike = None) -> Abst
     return env
 
 
-def _policy(policy: PolicyLike, env: AbstractEnvironment, seed: int) -> AbstractPolicy:
-    key = streams(seed).policy
-    if policy is None:
-        return default_policy(env)
-    if isinstance(policy, str):
-        return make_policy(policy, env, key=key)
+def _policy(policy: PolicyLike, env: AbstractEnvironment, settings: Settings) -> AbstractPolicy:
+    """The policy; one by name has no chance in it where gradients do not need any."""
+    if policy is None or isinstance(policy, str):
+        made = default_policy(env) if policy is None else _named(policy, env, settings.seed)
+        return without_chance(made) if settings.estimator == "pathwise" else made
     if not isinstance(policy, AbstractPolicy):
         raise InputError("policy", policy, "must be a policy or the name of one")
     check_policy(policy, env)
     return policy
+
+
+def _named(policy: str, env: AbstractEnvironment, seed: int) -> AbstractPolicy:
+    return make_policy(policy, env, key=streams(seed).policy)
 
 
 def _require_geometry(algorithm: AlgorithmLike, policy: AbstractPolicy, settings: Settings) -> None:
@@ -274,7 +293,7 @@ def _options(algorithm: str, settings: Settings) -> dict[str, Any]:
     settings.require_default(("variance_bound",), f"{why}; tamar has it")
     options: dict[str, Any] = {"policy_prox": _prox(settings)}
     if settings.optimizer is not None:
-        options["policy_optimizer"] = ADAM if settings.optimizer == "adam" else PLAIN
+        options["policy_optimizer"] = ADAM if settings.optimizer == "adam" else PLAIN  # Newton's is whole
     if algorithm == "bca":
         idle = ("dual_step_size", "order", "fresh_batch")
         settings.require_default(idle, f"{why}: the dual is the best one of the batch")
@@ -302,6 +321,9 @@ def _schedule(value: float, settings: Settings, iterations: int) -> StepSize:
     if settings.schedule == "cosine":
         settings.require_default(("offset", "exponent"), "belongs to schedule 'robbins-monro'")
         return Cosine(value, iterations)
+    if settings.schedule == "averaging":
+        settings.require_default(("offset", "exponent"), "belongs to schedule 'robbins-monro'")
+        return averaging(value)
     offset = settings.offset or max(1.0, iterations / 10)
     return RobbinsMonro(value, offset, settings.exponent)
 
@@ -340,6 +362,10 @@ def _selection(settings: Settings, env: AbstractEnvironment) -> AbstractSelectio
 def _pilot(draft: Draft, known: PilotSteps) -> float:
     """The pilot's step size; it does not depend on the seed, so that seeds stay comparable."""
     problem, settings = draft.problem, draft.settings
+    if settings.optimizer == "newton":
+        return 1.0
+    if draft.algorithm == "bca" and settings.estimator == "pathwise":
+        return PATHWISE_STEP
     if draft.algorithm == "bca":
         return TABLE_STEP if isinstance(problem.policy, Tabular) else ADAM_STEP
     if settings.optimizer == "adam":
@@ -351,7 +377,7 @@ def _pilot(draft: Draft, known: PilotSteps) -> float:
 
     def measure() -> float:
         named = isinstance(draft.policy, str)
-        policy = _policy(draft.policy, estimator.env, 0) if named else problem.policy
+        policy = _policy(draft.policy, estimator.env, replace(settings, seed=0)) if named else problem.policy
         return pilot_step_size(pilot_key(), policy, objective, estimator)
 
     return known.get(name, measure)

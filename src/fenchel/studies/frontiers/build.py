@@ -11,7 +11,6 @@ from jaxtyping import Float
 
 from fenchel.envs import AbstractEnvironment
 from fenchel.errors import InputError, require, require_choice, require_count
-from fenchel.exact import ReturnLaw
 from fenchel.objectives import (
     OBJECTIVES,
     AbstractObjective,
@@ -22,7 +21,7 @@ from fenchel.objectives import (
 from fenchel.policies import AbstractPolicy, without_chance
 from fenchel.settings import OBJECTIVE_FIELDS
 from fenchel.studies.frontiers.points import Failure, Frontier, Point, efficient
-from fenchel.studies.oracle import FiniteOracle, Oracle, oracle_of, sampled_returns
+from fenchel.studies.oracle import Oracle, oracle_of, sampled_returns
 from fenchel.studies.scale import Scale
 from fenchel.training import Callback, SweepResult, sweep
 from fenchel.training.resolve import EnvironmentLike, resolve_environment
@@ -42,6 +41,12 @@ VALIDATION_EPISODES = 8192
 EVALUATION_EPISODES = 100_000
 """Fresh episodes of the policies chosen, where nothing exact is known."""
 
+SEEDS = 4
+"""Learners per risk aversion where gradients scatter much."""
+
+PATHWISE_EPISODES = 400_000
+"""Episodes that each learns from where gradients come from derivatives."""
+
 FRESH = 1
 """Seed of the evaluation; the validation has seed 0."""
 
@@ -54,7 +59,7 @@ def frontier(
     *,
     objective: str = "mean-variance",
     grid: Sequence[float] | None = None,
-    seeds: int | Sequence[int] = 4,
+    seeds: int | Sequence[int] | None = None,
     exact: bool = True,
     callbacks: Sequence[Callback] = (),
     **settings: Any,
@@ -71,20 +76,25 @@ def frontier(
             best for risk: the state, and the reward so far where it matters.
         objective: "mean-variance", "entropic", "cvar", ...
         grid: risk aversions; for "cvar" levels.
-        seeds: how many, or which.
+        seeds: how many, or which; by default four, or one where the environment has derivatives.
         exact: measure against the certified optimum, where there is one.
         callbacks: called between the chunks of training.
-        **settings: fields of `Settings`, such as `episodes`.
+        **settings: fields of `Settings`, such as `episodes`: by default a million for each pair, or less where
+            the environment has derivatives.
 
     >>> found = frontier("stopping", grid=[0.1, 10.0], seeds=1, episodes=50_000)
     >>> [point.risk_aversion for point in found.points]
     [10.0]
     """
     begun = time.perf_counter()
-    axis, values = _axis(objective, grid)
+    world = full_view(resolve_environment(env))
+    axis, values = _axis(objective, grid, world)
+    if seeds is None:
+        seeds = SEEDS if not world.differentiable else 1
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     require_count("seeds", len(chosen))
-    world = full_view(resolve_environment(env))
+    if world.differentiable:
+        settings = {"episodes": PATHWISE_EPISODES, **settings}
     how: dict[str, Any] = {**settings, axis: values, "seed": chosen}
     result = sweep(world, "bca", objective=objective, callbacks=callbacks, records=1, **how)
     goals = [make_objective(objective, **{axis: value}).natural() for value in values]
@@ -95,7 +105,7 @@ def frontier(
         points=efficient(_best_seeds(every)),
         env=world,
         objective=objective,
-        exact=oracle is not None and oracle.exact,
+        exact=oracle is not None and oracle.values(policies[:1], goals[:1]) is not None,
         every=every,
         failed=tuple(_failures(result, axis)),
         curve=_curve(oracle) if isinstance(goals[0], MeanVariance) else None,
@@ -103,13 +113,16 @@ def frontier(
     )
 
 
-def _axis(objective: str, grid: Sequence[float] | None) -> tuple[str, list[float]]:
+def _axis(
+    objective: str, grid: Sequence[float] | None, env: AbstractEnvironment
+) -> tuple[str, list[float]]:
     """The number of the objective that a frontier goes along."""
     require_choice("objective", objective, OBJECTIVES)
     names = [name for name in OBJECTIVE_FIELDS if name in objective_fields(OBJECTIVES[objective])]
     if len(names) != 1:
         raise InputError("objective", objective, "has no risk aversion for a frontier to go along")
-    values = [float(value) for value in (GRID[names[0]] if grid is None else grid)]
+    own = env.risk_grid if objective == "mean-variance" else None
+    values = [float(value) for value in (own or GRID[names[0]] if grid is None else grid)]
     require(len(values) > 0, "grid", values, "is empty; give at least one value")
     require(len(set(values)) == len(values), "grid", values, "holds a value twice")
     return names[0], values
@@ -177,10 +190,8 @@ def worth_of_each(
     for kind in dict.fromkeys(map(type, policies)):
         rows = [row for row, policy in enumerate(policies) if type(policy) is kind]
         group, aims = [policies[row] for row in rows], [goals[row] for row in rows]
-        if isinstance(oracle, FiniteOracle):
-            laws = [ReturnLaw(oracle.problem.returns, law) for law in oracle.laws(group)]
-            numbers = [(law.mean, law.std, law.value(aim)) for law, aim in zip(laws, aims, strict=True)]
-        else:
+        numbers = None if oracle is None else oracle.values(group, aims)
+        if numbers is None:
             returns = sampled_returns(env, group, EVALUATION_EPISODES, FRESH)
             numbers = [_statistics(sample, aim) for sample, aim in zip(returns, aims, strict=True)]
         found |= dict(zip(rows, numbers, strict=True))
@@ -203,10 +214,8 @@ def _scale(oracle: Oracle | None, goal: AbstractObjective) -> Scale | None:
 
 def _curve(oracle: Oracle | None) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
     """The certified frontier from the least standard deviation on."""
-    if not isinstance(oracle, FiniteOracle):
-        return None
-    std, mean = oracle.curve()
-    return tuple(std.tolist()), tuple(mean.tolist())
+    found = None if oracle is None else oracle.curve()
+    return None if found is None else (tuple(found[0].tolist()), tuple(found[1].tolist()))
 
 
 def _best_seeds(every: Sequence[Point]) -> list[Point]:

@@ -118,6 +118,11 @@ def require_frequency(dates: Any) -> tuple[str, ...]:
         raise InputError(
             cell(row, dates.name or "(first)"), str(dates[row]), remedy + "keep to one frequency, without holes"
         )
+    return as_text(dates)
+
+
+def as_text(dates: Any) -> tuple[str, ...]:
+    """Dates as they are written."""
     return tuple(dates.cast(import_module("polars").String).to_list())
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fenchel.data.checks import (
+    as_text,
     require_dates,
     require_frequency,
     require_moving,
@@ -47,6 +48,29 @@ def load_returns(path: str | Path, kind: str = "prices") -> AssetReturns:
         gross = 1 + values
     require_moving(gross, names)
     return AssetReturns(names, gross, stamps)
+
+
+def load_rows(path: str | Path, assets: tuple[str, ...], kind: str = "prices") -> AssetReturns:
+    """Gross returns of the named columns of a short file: with prices, of the periods between its rows.
+
+    Arguments:
+        path: the file; it may have other columns.
+        assets: names of columns.
+        kind: "prices" or "returns".
+    """
+    require_choice("kind", kind, KINDS)
+    dates, frame = _take_dates(_read(Path(path)))
+    for name in assets:
+        remedy = f"has no column {name}, which the policy was learned with; there are {', '.join(frame.columns)}"
+        require(name in frame.columns, "data", str(path), remedy)
+    require(frame.height > 0, "rows", frame.height, "are too few: a row is needed")
+    values = require_numbers(frame.select(assets))
+    stamps = None if dates is None else as_text(require_dates(dates))
+    if kind == "prices":
+        require_positive_cells(values, assets, 0.0, _NOT_A_PRICE)
+        return AssetReturns(assets, values[1:] / values[:-1], stamps)
+    require_positive_cells(1 + values, assets, 1.0, _NOT_A_RETURN)
+    return AssetReturns(assets, 1 + values, stamps)
 
 
 _NOT_A_PRICE = "is no price: prices are above 0. Correct it, or say kind 'returns' if these are returns"

@@ -18,6 +18,10 @@ from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
 
 
+SPARE = 4
+"""Step lengths are tried on one episode in so many."""
+
+
 class TracedEpisodes(Episodes):
     """Episodes with the derivative of each return in each action, what follows from it included."""
 
@@ -113,10 +117,11 @@ class Pathwise(AbstractEstimator):
         step = slopes @ gradients(policy, episodes) / self.batch_size
         if memory is not None:
             step = memory.step(step, _late(params))
+            tried = episodes.noise.every(SPARE)
 
             def worth(length: Float[Array, ""]) -> Float[Array, ""]:
                 moved = eqx.combine(restore(flat + length * step), rest)
-                returns = rollout(self.env, moved, episodes.noise).returns
+                returns = rollout(self.env, moved, tried).returns
                 return objective.value(returns)
 
             step = memory.length(worth) * step

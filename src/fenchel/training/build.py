@@ -51,7 +51,7 @@ def _object(description: dict[str, Any]) -> Any:
     module = object.__new__(cls)
     for key, value in values.items():
         object.__setattr__(module, key, value)
-    if _exact(description):
+    if is_whole(description):
         _check(module)
     return module
 
@@ -79,11 +79,11 @@ def _defaults(cls: Any) -> dict[str, Any]:
     return {name: field.default for name, field in fields.items() if field.default is not dataclasses.MISSING}
 
 
-def _exact(description: Any) -> bool:
+def is_whole(description: Any) -> bool:
     """Whether no array is a placeholder."""
     if isinstance(description, dict):
-        return "array" not in description and all(_exact(value) for value in description.values())
-    return not isinstance(description, list) or all(_exact(value) for value in description)
+        return "array" not in description and all(is_whole(value) for value in description.values())
+    return not isinstance(description, list) or all(is_whole(value) for value in description)
 
 
 def _check(module: eqx.Module) -> None:

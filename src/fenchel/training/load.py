@@ -4,7 +4,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from fenchel.errors import require
-from fenchel.training.build import build
+from fenchel.training.build import build, is_whole
 from fenchel.training.loop import Loop
 from fenchel.training.problem import Problem
 from fenchel.training.result import TrainResult
@@ -30,6 +30,8 @@ def load(directory: str | Path) -> TrainResult:
     config = store.read_config()
     remedy = "holds a sweep; load the run of a single learner"
     require("grid" not in config, "directory", str(directory), remedy)
+    remedy = "was learned on data that are no part of it; go on in Python, with the environment itself"
+    require(is_whole(config["estimator"]), "directory", str(directory), remedy)
     problem = Problem(**{field.name: build(config[field.name]) for field in fields(Problem)})
     loop = Loop([problem], store)
     loop.prepare()

@@ -51,8 +51,8 @@ class Settings:
     batch_size: int | None = None
     """Episodes per update and batch, m; 1 by default, for bca 1024."""
     estimator: str | None = None
-    """How gradients are obtained: score (likelihood ratio, for any environment) or pathwise (derivatives through
-    the environment; the default of bca where it has them)."""
+    """How gradients are obtained: score (likelihood ratio, for any environment) or pathwise (derivatives
+    through the environment; the default of bca where it has them)."""
     control_variate: str | None = None
     """Baseline of the score function: none (default), batch (leave-one-out mean), step (per-time-step mean),
     value (of state and reward so far, from the batch) or critic (from all batches; the default of bca)."""
@@ -69,7 +69,7 @@ class Settings:
     dual_step_size: float | None = None
     """β of the dual (for tamar, of the trackers); by default the algorithm's own (see `fenchel list`)."""
     schedule: str | None = None
-    """Step sizes over time: constant (default), robbins-monro, which is β / (1 + t / offset)^exponent, 
+    """Step sizes over time: constant (default), robbins-monro, which is β / (1 + t / offset)^exponent,
     cosine, which falls to zero (the default of bca), or averaging, β / (1 + t/2) (that of newton)."""
     offset: float | None = None
     """Robbins-Monro: iterations until the decay sets in; a tenth of all iterations by default."""

@@ -34,7 +34,7 @@ MINI_BATCH: dict[str, Any] = {
 
 
 PATHWISE: dict[str, Any] = {**PAPER, "batch_size": 1024, "schedule": "cosine"}
-"""Settings of `bca` with derivatives through the environment: they scatter so little that nothing else helps."""
+"""Settings of `bca` with derivatives through the environment: they scatter little enough."""
 
 NEWTON: dict[str, Any] = {**PATHWISE, "schedule": "averaging", "optimizer": "newton"}
 """The same where returns are affine in each action, and Gauss-Newton steps are Newton's."""

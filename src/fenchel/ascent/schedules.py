@@ -123,7 +123,7 @@ class Fading(AbstractSchedule):
 
 
 def averaging(value: float | Float[Array, ""] = 1.0) -> RobbinsMonro:
-    """β/(1 + t/2): with Newton steps the iterate is the mean of what batches suggest, later ones counting more.
+    """β/(1 + t/2): with Newton steps, a mean of what batches suggest in which later ones count more.
 
     >>> import jax.numpy as jnp
     >>> averaging()(jnp.array([0, 2, 6])).tolist()

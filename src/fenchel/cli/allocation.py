@@ -86,6 +86,7 @@ def allocation_tables(record: Mapping[str, Any]) -> Iterator["Table"]:
     yield table(f"final wealth beside simple rules, value at risk aversion {aversion:g}", rows, shown)
     if about["rows_learned"] is not None:
         since = f", from {about['held_out_from']}" if about["held_out_from"] else ""
-        said = f"the last {about['rows_held_out']:,}{since}: {about['windows_held_out']:,} stretches of all dates"
+        count = f"{about['windows_held_out']:,} stretches of all dates"
+        said = f"the last {about['rows_held_out']:,}{since}: {count}"
         facts = [("learned from rows", about["rows_learned"]), ("held out", said)]
         yield table("", [*facts, ("gross rate of cash", about["riskless"])])

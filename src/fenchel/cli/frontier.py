@@ -123,6 +123,7 @@ def _learn(options: FrontierOptions, env: Any) -> "Frontier":
     from fenchel.training.progress import ProgressBar
 
     bar = ProgressBar()
+    settings: dict[str, Any] = {} if options.episodes is None else {"episodes": options.episodes}
     try:
         return frontier(
             env,
@@ -130,7 +131,7 @@ def _learn(options: FrontierOptions, env: Any) -> "Frontier":
             grid=options.grid,
             seeds=range(options.seed, options.seed + (options.seeds or default_seeds(env))),
             callbacks=[] if options.quiet else [bar],
-            **({} if options.episodes is None else {"episodes": options.episodes}),
+            **settings,
         )
     except Interrupted:
         raise KeyboardInterrupt("interrupted; nothing is kept of a frontier that was not finished") from None

@@ -64,7 +64,9 @@ def _require_read(text: Any, name: str) -> None:
     if unread.any():
         row = int(np.argmax(unread))
         if text[row].lower() in ("", "na", "n/a", "nan", "null", "none", "-", "."):
-            raise InputError(cell(row, name), text[row], "is missing: leave out the row or the column, or fill it in")
+            raise InputError(
+                cell(row, name), text[row], "is missing: leave out the row or the column, or fill it in"
+            )
         raise InputError(cell(row, name), text[row], "is no number: correct it, or leave the column out")
 
 
@@ -95,7 +97,9 @@ def require_dates(dates: Any) -> Any:
     if (steps <= 0).any():
         row = int(np.argmax(steps <= 0)) + 1
         twice = steps[row - 1] == 0
-        remedy = "is there twice: keep one row per date" if twice else "comes after a later date: sort the rows"
+        remedy = (
+            "is there twice: keep one row per date" if twice else "comes after a later date: sort the rows"
+        )
         raise InputError(cell(row, name), str(dates[row]), remedy)
     return dates
 
@@ -116,7 +120,9 @@ def require_frequency(dates: Any) -> tuple[str, ...]:
         gap, usual = gaps[row - 1] / DAY, typical / DAY
         remedy = f"is {gap:.4g} days after the row before, and {usual:.4g} are typical: "
         raise InputError(
-            cell(row, dates.name or "(first)"), str(dates[row]), remedy + "keep to one frequency, without holes"
+            cell(row, dates.name or "(first)"),
+            str(dates[row]),
+            remedy + "keep to one frequency, without holes",
         )
     return as_text(dates)
 

@@ -61,7 +61,9 @@ def load_rows(path: str | Path, assets: tuple[str, ...], kind: str = "prices") -
     require_choice("kind", kind, KINDS)
     dates, frame = _take_dates(_read(Path(path)))
     for name in assets:
-        remedy = f"has no column {name}, which the policy was learned with; there are {', '.join(frame.columns)}"
+        remedy = (
+            f"has no column {name}, which the policy was learned with; there are {', '.join(frame.columns)}"
+        )
         require(name in frame.columns, "data", str(path), remedy)
     require(frame.height > 0, "rows", frame.height, "are too few: a row is needed")
     values = require_numbers(frame.select(assets))
@@ -74,7 +76,9 @@ def load_rows(path: str | Path, assets: tuple[str, ...], kind: str = "prices") -
 
 
 _NOT_A_PRICE = "is no price: prices are above 0. Correct it, or say kind 'returns' if these are returns"
-_NOT_A_RETURN = "is no return: more than all cannot be lost. Write 0.01 for one per cent, or say kind 'prices'"
+_NOT_A_RETURN = (
+    "is no return: more than all cannot be lost. Write 0.01 for one per cent, or say kind 'prices'"
+)
 
 
 def _read(path: Path) -> Any:

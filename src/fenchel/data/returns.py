@@ -42,7 +42,9 @@ class AssetReturns:
         require_count("horizon", horizon)
         least = max(horizon, len(self.assets) + 2)
         remedy = f"{part} need at least {least} periods for {horizon} dates and {len(self.assets)} assets: "
-        require(len(self) >= least, "rows", len(self), remedy + "take more data, fewer dates or another holdout")
+        require(
+            len(self) >= least, "rows", len(self), remedy + "take more data, fewer dates or another holdout"
+        )
 
     def require_independent(self) -> None:
         """Raise where an asset's returns follow from those of others: its amount could be anything."""

@@ -85,6 +85,7 @@ class Allocation(AbstractEnvironment):
     short: float | None = parameter(None, "most amount short in an asset, in wealths; 0 for none")
     block: float = parameter(1.0, "mean length of blocks of rows drawn from a table")
     table: Float[Array, "rows assets"] | None = None
+    discount: float = eqx.field(static=True, default=1.0, init=False)
 
     def __check_init__(self) -> None:
         require_plain_numbers(self)
@@ -110,11 +111,6 @@ class Allocation(AbstractEnvironment):
         if self.table is None:
             return GaussianMarket(self.mean, self.covariance)
         return BootstrapMarket(self.table, self.block)
-
-    @property
-    def discount(self) -> float:  # type: ignore[override]
-        """There is one reward, at the end."""
-        return 1.0
 
     @property
     def assets(self) -> int:
@@ -180,9 +176,7 @@ class Allocation(AbstractEnvironment):
         reward = jnp.where(last, after.wealth, 0)
         return after, TimeStep(self.observe(after), reward, last, jnp.zeros((), bool))
 
-    def allowed(
-        self, wanted: Float[Array, " assets"], wealth: Float[Array, ""]
-    ) -> Float[Array, " assets"]:
+    def allowed(self, wanted: Float[Array, " assets"], wealth: Float[Array, ""]) -> Float[Array, " assets"]:
         """The amounts nearest to those wanted that keep the limits; nothing is held with wealth below 0."""
         if self.leverage is None and self.short is None:
             return wanted

@@ -1,7 +1,9 @@
 """Optimal execution: selling a large holding whose sale moves the price."""
 
+import math
 from typing import Any, ClassVar, NamedTuple, final
 
+import equinox as eqx
 import jax.numpy as jnp
 from gymnasium.spaces import Box
 from jaxtyping import Array, Float, Int, Key
@@ -27,15 +29,15 @@ class ExecutionState(NamedTuple):
 
 @final
 class Execution(AbstractEnvironment):
-    """Sell a holding in some trades (Almgren & Chriss 2000). The return is minus the implementation shortfall.
+    """Sell a holding in some trades (Almgren & Chriss 2000); the return is minus the shortfall.
 
     The action is the share of what is left that is sold; the last trade sells all. A trade of n shares that
-    leaves x earns x (σ √τ ξ − γ n) − n (ε + η n / τ), with ξ standard normal: the price moves what is left, the
-    permanent impact lowers it for good, and the trade itself pays half the spread and the temporary impact.
+    leaves x earns x (σ √τ ξ − γ n) − n (ε + η n / τ), with ξ standard normal: the price moves what is left,
+    the permanent impact lowers it for good, and the trade pays half the spread and the temporary impact.
 
-    The observation is [share of the holding left, step]: no chance shows in it, so policies are schedules, the
-    best of which is known (`fenchel.exact.almgren_chriss`). With `adaptive`, what was earned so far, in standard
-    deviations of holding all, is shown as well, and policies may be somewhat better than any schedule.
+    The observation is [share of the holding left, step]: no chance shows in it, so policies are schedules,
+    the best of which is known (`fenchel.exact.almgren_chriss`). With `adaptive`, what was earned so far, in
+    standard deviations of holding all, is shown as well, and policies may be better than any schedule.
 
     Arguments:
         horizon: number of trades.
@@ -66,6 +68,7 @@ class Execution(AbstractEnvironment):
     permanent: float = parameter(2.5e-7, "permanent impact on the price, per share")
     half_spread: float = parameter(0.0625, "half the spread between bid and ask")
     adaptive: bool = parameter(False, "also show what was earned so far")
+    discount: float = eqx.field(static=True, default=1.0, init=False)
 
     def __check_init__(self) -> None:
         require_plain_numbers(self)
@@ -80,11 +83,6 @@ class Execution(AbstractEnvironment):
         require(self.permanent < most, "permanent", self.permanent, remedy)
 
     @property
-    def discount(self) -> float:  # type: ignore[override]
-        """Money of any date counts alike."""
-        return 1.0
-
-    @property
     def action_space(self) -> Box:
         """A share."""
         return float_box([0.0], [1.0])
@@ -92,10 +90,8 @@ class Execution(AbstractEnvironment):
     @property
     def observation_space(self) -> Box:
         """The share left, earnings where they are shown, and the step."""
-        inf = float("inf")
-        earned = (-inf, inf) if self.adaptive else None
-        low, high = [0.0, *([earned[0]] if earned else []), 0.0], [1.0, *([earned[1]] if earned else [])]
-        return float_box(low, [*high, self.horizon])
+        any_sum = [math.inf] if self.adaptive else []
+        return float_box([0.0, *(-x for x in any_sum), 0.0], [1.0, *any_sum, self.horizon])
 
     @property
     def differentiable(self) -> bool:
@@ -109,7 +105,7 @@ class Execution(AbstractEnvironment):
 
     @property
     def risk_grid(self) -> tuple[float, ...]:
-        """λ = (η − γτ/2) κ²/σ² for times 1/κ in which most is sold, from some horizons to a small part of one."""
+        """λ = (η − γτ/2) κ²/σ² for times 1/κ of a sale from three horizons to a tenth of one."""
         impact = self.temporary - self.permanent * self.period / 2
         length = self.horizon * self.period
         return tuple(float(f"{impact * (x / length / self.volatility) ** 2:.2g}") for x in GRID)

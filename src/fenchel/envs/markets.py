@@ -35,8 +35,10 @@ def _inverse_root(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
         turn = (3 * eye - inverse @ root) / 2
         return root @ turn, turn @ inverse
 
+    inverse: Float[Array, "d d"]
     _, inverse = jax.lax.fori_loop(0, ROUNDS, improve, (matrix / SCALE, eye))
-    return inverse / SCALE**0.5
+    found: Float[Array, "d d"] = inverse / SCALE**0.5
+    return found
 
 
 def mirrored(drawn: Float[Array, "steps m n"], opposites: int) -> Float[Array, "steps M n"]:
@@ -72,7 +74,9 @@ class GaussianMarket(eqx.Module):
         matrix = self._matrix
         require(np.allclose(matrix, matrix.T), "covariance", self.covariance, "must be symmetric")
         definite = float(np.linalg.eigvalsh(matrix).min()) > 0
-        require(definite, "covariance", self.covariance, "must be positive definite: no asset may follow others")
+        require(
+            definite, "covariance", self.covariance, "must be positive definite: no asset may follow others"
+        )
 
     @property
     def assets(self) -> int:

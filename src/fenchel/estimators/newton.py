@@ -1,6 +1,7 @@
 """Gauss-Newton steps for objectives of a return, with the curvature of many batches."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -32,7 +33,7 @@ TINY = 1e-30
 class Curvature(NamedTuple):
     """What is remembered: how many batches there were, and their mean curvature."""
 
-    count: Float[Array, ""]
+    batches: Float[Array, ""]
     matrix: Float[Array, "p p"]
 
     @classmethod
@@ -43,18 +44,19 @@ class Curvature(NamedTuple):
     def add(self, gradients: Float[Array, "m p"], curvature: Float[Array, ""]) -> "Curvature":
         """With c Cov(∇R) of a batch: the covariance, as the dual follows the mean."""
         centred = gradients - jnp.mean(gradients, axis=0)
-        share = 1 / (1 + self.count / MEMORY)
+        share = 1 / (1 + self.batches / MEMORY)
         seen = curvature * (centred.T @ centred) / gradients.shape[0]
-        return Curvature(self.count + 1, self.matrix + share * (seen - self.matrix))
+        return Curvature(self.batches + 1, self.matrix + share * (seen - self.matrix))
 
     def step(self, gradient: Float[Array, " p"], late: Bool[Array, " p"]) -> Float[Array, " p"]:
         """(c Cov(∇R))⁻¹ times a gradient; what is late waits for the rest to be settled."""
-        moves = ~late | (self.count > SETTLED)
+        moves = ~late | (self.batches > SETTLED)
         scale = jnp.maximum(jnp.sqrt(jnp.diagonal(self.matrix)), TINY)
         whitened = jnp.where(moves[:, None] & moves, self.matrix / scale[:, None] / scale, 0)
         whitened += DAMPING * jnp.eye(scale.shape[0])
         wanted = jnp.where(moves, gradient / scale, 0)
-        found, _ = jax.scipy.sparse.linalg.cg(lambda v: whitened @ v, wanted, tol=1e-6, maxiter=SOLVES)
+        solve = partial(jax.scipy.sparse.linalg.cg, tol=1e-6, maxiter=SOLVES)
+        found = solve(lambda v: whitened @ v, wanted)[0]
         return jnp.where(moves, found / scale, 0)
 
     def length(self, worth: Callable[[Float[Array, ""]], Float[Array, ""]]) -> Float[Array, ""]:
@@ -62,4 +64,4 @@ class Curvature(NamedTuple):
         lengths = jnp.array(LENGTHS)
         found = jax.lax.map(worth, lengths)
         best = lengths[jnp.argmax(jnp.where(jnp.isfinite(found), found, -jnp.inf))]
-        return jnp.where(self.count > SEARCHED, 1.0, best)
+        return jnp.where(self.batches > SEARCHED, 1.0, best)

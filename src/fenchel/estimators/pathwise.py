@@ -12,11 +12,10 @@ from jaxtyping import Array, Bool, Float, Key, Num, PyTree
 from fenchel.envs.base import AbstractEnvironment
 from fenchel.errors import InputError, require, require_count
 from fenchel.estimators.base import AbstractEstimator
-from fenchel.estimators.episodes import Episodes, RolloutNoise, draw_rollout, rollout
+from fenchel.estimators.episodes import Episodes, RolloutNoise, rollout
 from fenchel.estimators.newton import Curvature
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
-
 
 SPARE = 4
 """Step lengths are tried on one episode in so many."""

@@ -6,8 +6,8 @@ from fenchel.exact.constrained import Constrained, constrained
 from fenchel.exact.evaluator import Evaluator
 from fenchel.exact.gradients import gradient, played
 from fenchel.exact.hull import Frontier, frontier
-from fenchel.exact.li_ng import AllocationOptimum, affine_moments, li_ng
 from fenchel.exact.law import ReturnLaw
+from fenchel.exact.li_ng import AllocationOptimum, affine_moments, li_ng
 from fenchel.exact.optimum import Optimum
 from fenchel.exact.policy import FinitePolicy, Mixture
 from fenchel.exact.portfolio import (

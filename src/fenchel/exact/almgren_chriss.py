@@ -65,4 +65,5 @@ def almgren_chriss(env: Execution, risk_aversion: float) -> ExecutionOptimum:
 
 def _sinh_ratio(rate: float, ahead: Float[Array, " n"], most: int) -> Float[Array, " n"]:
     """sinh(r a)/sinh(r m), with factors that cannot overflow."""
-    return np.exp(rate * (ahead - most)) * np.expm1(-2 * rate * ahead) / np.expm1(-2 * rate * most)
+    ratio: Array = np.expm1(-2 * rate * ahead) / np.expm1(-2 * rate * most)
+    return np.exp(rate * (ahead - most)) * ratio

@@ -68,8 +68,8 @@ def require_unlimited(env: Allocation) -> None:
 def li_ng(env: Allocation, risk_aversion: float) -> AllocationOptimum:
     """The best of all policies for J − λ Var of final wealth.
 
-    With K = E[P Pᵀ]⁻¹ E[P] the amounts are u_t = K (γ f^{−(T−1−t)} − f x_t), affine in wealth: what is missing
-    to the target γ = x₀ f^T + 1/(2 λ ρ^T), as cash would close it.
+    With K = E[P Pᵀ]⁻¹ E[P] the amounts are u_t = K (γ f^{−(T−1−t)} − f x_t), affine in wealth: what is
+    missing to the target γ = x₀ f^T + 1/(2 λ ρ^T).
 
     >>> from fenchel.envs import Allocation
     >>> found = li_ng(Allocation(horizon=1, riskless=1.0, mean=(1.1,), covariance=(0.04,)), 1.0)
@@ -91,9 +91,7 @@ def li_ng(env: Allocation, risk_aversion: float) -> AllocationOptimum:
     )
     gain = (1 - kept) / (2 * risk_aversion * kept)
     std = float(np.sqrt(kept / (1 - kept))) * gain if kept < 1 else 0.0
-    return AllocationOptimum(
-        risk_aversion, policy, base + gain, std, base + gain / 2, base, ratio
-    )
+    return AllocationOptimum(risk_aversion, policy, base + gain, std, base + gain / 2, base, ratio)
 
 
 def affine_moments(env: Allocation, policy: DatedGaussian) -> tuple[float, float]:

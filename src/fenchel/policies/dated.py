@@ -56,9 +56,10 @@ def dated_shape(env: HasSpaces) -> tuple[int, int, int]:
     vectors = all(isinstance(space, Box) and len(space.shape) == 1 for space in (seen, actions))
     remedy = f"is for vectors of real numbers, and observations are {seen}, actions {actions}"
     require(vectors, "policy", "dated", remedy)
-    assert isinstance(seen, Box)
-    assert isinstance(actions, Box)
+    assert isinstance(seen, Box) and isinstance(actions, Box) and horizon is not None
     last = (float(seen.low[-1]), float(seen.high[-1]))
-    remedy = f"needs the step as the last number observed, and its bounds are {last}: observe='return' adds it"
+    remedy = (
+        f"needs the step as the last number observed, and its bounds are {last}: observe='return' adds it"
+    )
     require(last == (0.0, float(horizon)), "policy", "dated", remedy)
     return int(horizon), actions.shape[0], seen.shape[0] - 1

@@ -20,7 +20,6 @@ from fenchel.policies.mlp import MLPSoftmax, Network
 from fenchel.policies.squashed import SquashedGaussian
 from fenchel.policies.tabular import DirectTabular, Tabular
 
-
 SQUASHED_STD = 0.5
 """First spread of a Gaussian before it is squashed: about a quarter of the width between the bounds."""
 
@@ -71,7 +70,9 @@ def make_policy(
             require(value is None, field, value, f"a {name} policy has no features; use 'linear' or 'mlp'")
         policy = POLICIES[name](env, epsilon)
     elif name == "dated":
-        require(features is None, "features", features, "a dated policy is affine in what is seen; use 'linear'")
+        require(
+            features is None, "features", features, "a dated policy is affine in what is seen; use 'linear'"
+        )
         policy = _dated(env, epsilon, std)
     else:
         chosen = make_features(env, features, rbf_grid, rbf_centres, rbf_widths)

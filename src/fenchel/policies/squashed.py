@@ -51,7 +51,7 @@ class SquashedGaussian(AbstractPolicy):
         return self._squash(inner), log_prob - self._log_slope(inner)
 
     def log_prob(self, observation: Num[Array, "..."], action: Float[Array, " n"]) -> Float[Array, ""]:
-        """log π_z(z) − Σ_i log |da_i/dz_i|; an action at a bound counts as one a rounding error inside."""
+        """Log π_z(z) − Σ_i log |da_i/dz_i|; an action at a bound counts as one a rounding error inside."""
         low, width = self._box(action)
         most = 1 - jnp.finfo(action.dtype).eps  # type: ignore[no-untyped-call]
         inner = jnp.arctanh(jnp.clip(2 * (action - low) / width - 1, -most, most))

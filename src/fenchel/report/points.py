@@ -29,7 +29,7 @@ def plot_points(frontier: Frontier, *, title: str | None = None) -> "Figure":
 def draw_points(axes: "Axes", frontier: Frontier) -> None:
     """The points and the exact frontier in one panel."""
     every = np.array([(point.std, point.mean) for point in frontier.every])
-    axes.scatter(*every.T, s=7, color=MEAN, alpha=0.4, linewidths=0, label="every seed")
+    axes.scatter(every[:, 0], every[:, 1], s=7, color=MEAN, alpha=0.4, linewidths=0, label="every seed")
     best = np.array([(point.std, point.mean) for point in frontier.points])
     order = np.argsort(best[:, 0])
     axes.plot(

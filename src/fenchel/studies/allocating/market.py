@@ -50,9 +50,9 @@ def market(returns: AssetReturns, *, holdout: float = HOLDOUT, **fields: Any) ->
     >>> market(AssetReturns(("a", "b"), gross), horizon=6).env.assets
     2
     """
-    for name in fields:
+    for name, value in fields.items():
         require_choice("field", name, parameters(Allocation))
-        require(name not in FROM_DATA, name, fields[name], "follows from the data: leave one of the two out")
+        require(name not in FROM_DATA, name, value, "follows from the data: leave one of the two out")
     chosen = {**DEFAULTS, **fields}
     learned, held = returns.split(holdout)
     learned.require_rows(chosen["horizon"], "the rows to learn from")
@@ -63,5 +63,7 @@ def market(returns: AssetReturns, *, holdout: float = HOLDOUT, **fields: Any) ->
 
 
 def _require_windows(held: AssetReturns, horizon: int) -> None:
-    remedy = f"were held out, and {horizon} dates need as many: take more data, fewer dates or a larger holdout"
+    remedy = (
+        f"were held out, and {horizon} dates need as many: take more data, fewer dates or a larger holdout"
+    )
     require(len(held) >= horizon, "rows", len(held), remedy)

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from fenchel.envs import Allocation
 from fenchel.envs.allocation import AllocationState
@@ -91,11 +91,11 @@ def weights_by_date(
 
 
 def decisions(
-    env: Allocation, policy: AbstractPolicy, gross: Float[Array, "periods assets"], start: AllocationState
+    env: Allocation, policy: AbstractPolicy, gross: Paths, start: AllocationState
 ) -> tuple[Paths, Paths]:
     """Amounts decided on at the start and after each period that followed, and wealth then."""
     rule = rule_of(env, policy)
-    padded = np.concatenate([np.asarray(gross), np.ones((1, env.assets))])
+    padded = np.concatenate([gross, np.ones((1, env.assets))])
     played = play(env, rule, padded[None], start)
     return played.amounts[:, 0], played.wealth[:-1, 0]
 

@@ -79,8 +79,8 @@ def frontier(
         seeds: how many, or which; by default four, or one where the environment has derivatives.
         exact: measure against the certified optimum, where there is one.
         callbacks: called between the chunks of training.
-        **settings: fields of `Settings`, such as `episodes`: by default a million for each pair, or less where
-            the environment has derivatives.
+        **settings: fields of `Settings`, such as `episodes`: by default a million for each pair, or
+            400,000 where the environment has derivatives.
 
     >>> found = frontier("stopping", grid=[0.1, 10.0], seeds=1, episodes=50_000)
     >>> [point.risk_aversion for point in found.points]
@@ -118,9 +118,7 @@ def default_seeds(env: AbstractEnvironment) -> int:
     return 1 if env.differentiable else SEEDS
 
 
-def _axis(
-    objective: str, grid: Sequence[float] | None, env: AbstractEnvironment
-) -> tuple[str, list[float]]:
+def _axis(objective: str, grid: Sequence[float] | None, env: AbstractEnvironment) -> tuple[str, list[float]]:
     """The number of the objective that a frontier goes along."""
     require_choice("objective", objective, OBJECTIVES)
     names = [name for name in OBJECTIVE_FIELDS if name in objective_fields(OBJECTIVES[objective])]

@@ -85,11 +85,12 @@ class Allocation(AbstractEnvironment):
     short: float | None = parameter(None, "most amount short in an asset, in wealths; 0 for none")
     block: float = parameter(1.0, "mean length of blocks of rows drawn from a table")
     table: Float[Array, "rows assets"] | None = None
-    discount: float = eqx.field(static=True, default=1.0, init=False)
+    discount: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self) -> None:
         require_plain_numbers(self)
         require_count("horizon", self.horizon)
+        require(self.discount == 1, "discount", self.discount, "must be 1: there is one reward, at the end")
         for name in ("riskless", "start_wealth"):
             require_positive(name, getattr(self, name))
         require_nonnegative("cost", self.cost)

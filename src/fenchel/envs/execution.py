@@ -68,11 +68,12 @@ class Execution(AbstractEnvironment):
     permanent: float = parameter(2.5e-7, "permanent impact on the price, per share")
     half_spread: float = parameter(0.0625, "half the spread between bid and ask")
     adaptive: bool = parameter(False, "also show what was earned so far")
-    discount: float = eqx.field(static=True, default=1.0, init=False)
+    discount: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self) -> None:
         require_plain_numbers(self)
         require_count("horizon", self.horizon)
+        require(self.discount == 1, "discount", self.discount, "must be 1: money of any date counts alike")
         for name in ("shares", "volatility", "period", "temporary"):
             require_positive(name, getattr(self, name))
         for name in ("permanent", "half_spread"):

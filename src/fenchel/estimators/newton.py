@@ -43,7 +43,7 @@ class Curvature(NamedTuple):
 
     def add(self, gradients: Float[Array, "m p"], curvature: Float[Array, ""]) -> "Curvature":
         """With c Cov(∇R) of a batch: the covariance, as the dual follows the mean."""
-        centred = gradients - jnp.mean(gradients, axis=0)
+        centred = gradients - jnp.mean(gradients, axis=0, keepdims=True)
         share = 1 / (1 + self.batches / MEMORY)
         seen = curvature * (centred.T @ centred) / gradients.shape[0]
         return Curvature(self.batches + 1, self.matrix + share * (seen - self.matrix))
@@ -52,7 +52,7 @@ class Curvature(NamedTuple):
         """(c Cov(∇R))⁻¹ times a gradient; what is late waits for the rest to be settled."""
         moves = ~late | (self.batches > SETTLED)
         scale = jnp.maximum(jnp.sqrt(jnp.diagonal(self.matrix)), TINY)
-        whitened = jnp.where(moves[:, None] & moves, self.matrix / scale[:, None] / scale, 0)
+        whitened = jnp.where(moves[:, None] & moves[None], self.matrix / scale[:, None] / scale[None], 0)
         whitened += DAMPING * jnp.eye(scale.shape[0])
         wanted = jnp.where(moves, gradient / scale, 0)
         solve = partial(jax.scipy.sparse.linalg.cg, tol=1e-6, maxiter=SOLVES)

@@ -59,7 +59,11 @@ BAD = {
     "unsorted": (rows_with(1, dates=[DAYS[1], DAYS[0], *DAYS[2:]]), "row 2, column date", "sort the rows"),
     "twice": (rows_with(1, dates=[DAYS[0], DAYS[0], *DAYS[2:]]), "row 2, column date", "twice"),
     "mixed": (rows_with(1, dates=DAYS + MONTHS[1:]), "row 13, column date", "1 are typical"),
-    "hole": (rows_with(1, dates=[*MONTHS, "2024-07-31", "2024-08-31"]), "row 5, column date", "one frequency"),
+    "hole": (
+        rows_with(1, dates=[*MONTHS, "2024-07-31", "2024-08-31"]),
+        "row 5, column date",
+        "one frequency",
+    ),
     "constant": ([f"{day},100,{50 + i * i}" for i, day in enumerate(DAYS)], "column a", "leave it out"),
     "one row": (rows_with(1, dates=DAYS[:1]), "rows", "too few"),
     "no column": (None, "data", "no column of numbers"),
@@ -117,7 +121,7 @@ def test_rows_that_suffice():
     with pytest.raises(InputError, match="at least 21 periods"):
         table.require_rows(21, "the rows")
     table.require_independent()
-    with pytest.raises(InputError, match="column = 'c'.*follows from"):
+    with pytest.raises(InputError, match=r"column = 'c'.*follows from"):
         AssetReturns(("a", "b", "c"), np.column_stack([gross, 2 - gross[:, 0]])).require_independent()
     for holdout in (0.0, 1.0):
         with pytest.raises(InputError, match="share between"):

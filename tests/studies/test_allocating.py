@@ -114,7 +114,9 @@ def test_rules_do_what_their_names_say():
     hold = play(env, RULES["buy and hold"](env, 1.0), gross).wealth[-1]
     np.testing.assert_allclose(hold, [(1.1 * 1.2 + 0.9) / 2, 1.0], rtol=1e-12)
     single = play(env, RULES["single-period Markowitz"](env, 2.0), gross).amounts
-    np.testing.assert_allclose(single[0, 0], li_ng(Allocation(horizon=1, **MARKET), 2.0).policy.constants[0], atol=1e-12)
+    np.testing.assert_allclose(
+        single[0, 0], li_ng(Allocation(horizon=1, **MARKET), 2.0).policy.constants[0], atol=1e-12
+    )
 
 
 def test_windows_are_consecutive_rows():

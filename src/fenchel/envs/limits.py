@@ -32,7 +32,7 @@ def _excess(size: Float[Array, " n"], cap: Float[Array, " n"], budget: Float[Arr
     """τ with Σ min((|a_i| − τ)₊, c_i) = budget."""
     corners = jax.lax.stop_gradient(jnp.sort(jnp.concatenate([size, jnp.maximum(size - cap, 0)])))
     held = jnp.sum(jnp.clip(size[None] - corners[:, None], 0, cap[None]), axis=1)
-    low = jnp.max(jnp.where(held >= jax.lax.stop_gradient(budget), corners, 0))
+    low = jnp.max(jnp.where(held > jax.lax.stop_gradient(budget), corners, 0))
     free, full = _pieces(size, cap, low)
     total = jnp.sum(jnp.where(free, size, 0)) + jnp.sum(jnp.where(full, cap, 0)) - budget
     return total / jnp.maximum(jnp.sum(free), 1)

@@ -97,7 +97,7 @@ def test_what_the_algorithm_brings_can_be_said_otherwise(name):
 
 def test_no_setting_was_forgotten():
     tried = {field for change in CHANGES.values() for field in change}
-    others = {"variance_bound", "order", "level", "entropy", "phase_in"}
+    others = {"variance_bound", "order", "level", "entropy", "phase_in", "estimator"}
     assert {field.name for field in fields(Settings)} - tried == others
 
 

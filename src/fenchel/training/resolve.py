@@ -208,17 +208,14 @@ def resolve_environment(env: EnvironmentLike, policy: PolicyLike = None) -> Abst
 
 def _policy(policy: PolicyLike, env: AbstractEnvironment, settings: Settings) -> AbstractPolicy:
     """The policy; one by name has no chance in it where gradients do not need any."""
+    key = streams(settings.seed).policy
     if policy is None or isinstance(policy, str):
-        made = default_policy(env) if policy is None else _named(policy, env, settings.seed)
+        made = default_policy(env) if policy is None else make_policy(policy, env, key=key)
         return without_chance(made) if settings.estimator == "pathwise" else made
     if not isinstance(policy, AbstractPolicy):
         raise InputError("policy", policy, "must be a policy or the name of one")
     check_policy(policy, env)
     return policy
-
-
-def _named(policy: str, env: AbstractEnvironment, seed: int) -> AbstractPolicy:
-    return make_policy(policy, env, key=streams(seed).policy)
 
 
 def _require_geometry(algorithm: AlgorithmLike, policy: AbstractPolicy, settings: Settings) -> None:

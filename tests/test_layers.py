@@ -16,18 +16,19 @@ LAYERS = {
     "noise": set(),
     "intervals": set(),
     "settings": {"errors"},
+    "data": {"errors"},
     **dict.fromkeys(CORE, BASE),
     "estimators": BASE | CORE,
     "ascent": BASE | CORE | {"estimators"},
     "exact": BASE | CORE,
     "training": BASE | CORE | {"estimators", "ascent", "exact", "settings"},
     "theory": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
-    "studies": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "settings"},
+    "studies": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "settings", "data"},
     "gymnasium": BASE | CORE | {"estimators", "ascent", "exact", "training", "settings"},
     "report": BASE | CORE | {"estimators", "ascent", "exact", "training", "theory", "studies", "settings"},
     "cli": BASE
     | CORE
-    | {"estimators", "ascent", "exact", "training", "theory", "studies", "report", "settings"},
+    | {"estimators", "ascent", "exact", "training", "theory", "studies", "report", "settings", "data"},
 }
 """What each room may import, besides itself."""
 LONGEST_FILE, SHORT_FILE, LONGEST_FUNCTION = 500, 150, 60

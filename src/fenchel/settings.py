@@ -14,15 +14,16 @@ from fenchel.errors import (
     require_switch,
 )
 
-SCHEDULE_NAMES = ("constant", "robbins-monro", "cosine")
-OPTIMIZER_NAMES = ("sgd", "adam")
+SCHEDULE_NAMES = ("constant", "robbins-monro", "cosine", "averaging")
+OPTIMIZER_NAMES = ("sgd", "adam", "newton")
 PROX_NAMES = ("l1", "group-l1", "squared-l2", "ball", "simplex")
 OUTPUT_NAMES = ("last", "uniform", "weighted", "best")
 CONTROL_VARIATE_NAMES = ("none", "batch", "step", "value", "critic")
-ESTIMATOR_NAMES = ("score", "storm")
+ESTIMATOR_NAMES = ("score", "pathwise", "storm")
 ORDER_NAMES = ("cyclic", "simultaneous", "random", "shuffled")
 
 CHOICES = {
+    "estimator": ESTIMATOR_NAMES,
     "schedule": SCHEDULE_NAMES,
     "optimizer": OPTIMIZER_NAMES,
     "control_variate": CONTROL_VARIATE_NAMES,
@@ -56,8 +57,9 @@ class Settings:
     control_variate: str | None = None
     """Baseline of the score function: none (default), batch (leave-one-out mean), step (per-time-step mean),
     value (of state and reward so far, from the batch) or critic (from all batches; the default of bca)."""
-    estimator: str = "score"
-    """How the policy's direction is estimated: score (the score function) or storm (variance-reduced)."""
+    estimator: str | None = None
+    """How the policy's direction is estimated: score (likelihood ratio, for any environment), pathwise
+    (derivatives through it; the default of bca where it has them) or storm (score, variance-reduced)."""
     momentum: float = 0.1
     """For estimator storm: the weight of a batch in its direction, above 0 and at most 1."""
     explore: float | None = None
@@ -77,14 +79,15 @@ class Settings:
     multiplier_step_size: float = 0.08
     """For objective variance-bound: how fast its multiplier follows the relative excess of the variance."""
     schedule: str | None = None
-    """Step sizes over time: constant (default), robbins-monro, which is β / (1 + t / offset)^exponent, or
-    cosine, which falls to zero (the default of bca)."""
+    """Step sizes over time: constant (default), robbins-monro, which is β / (1 + t / offset)^exponent,
+    cosine, which falls to zero (the default of bca), or averaging, β / (1 + t/2) (that of newton)."""
     offset: float | None = None
     """Robbins-Monro: iterations until the decay sets in; a tenth of all iterations by default."""
     exponent: float = 0.75
     """Robbins-Monro: above ½, at most 1."""
     optimizer: str | None = None
-    """Transformation of the policy's direction: sgd or adam; by default the algorithm's own."""
+    """Transformation of the policy's direction: sgd, adam, or newton (Gauss-Newton, for bca with pathwise
+    derivatives); by default the algorithm's own."""
     policy_prox: str | None = None
     """Penalty on the policy's parameters: l1, group-l1, squared-l2, ball or simplex."""
     prox_strength: float = 0.01
@@ -115,7 +118,6 @@ class Settings:
             object.__setattr__(self, name, _plain(value))
         self._check_numbers()
         require_choice("output", self.output, OUTPUT_NAMES)
-        require_choice("estimator", self.estimator, ESTIMATOR_NAMES)
         for field, names in CHOICES.items():
             if getattr(self, field) is not None:
                 require_choice(field, getattr(self, field), names)

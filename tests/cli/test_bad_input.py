@@ -9,7 +9,10 @@ from fenchel.cli.main import main
 TRAIN = "train option"
 
 WORDS = [
-    ("", "a command is missing: choose one of train, evaluate, frontier, exact, paper, list, or --help"),
+    (
+        "",
+        "a command is missing: choose one of train, evaluate, frontier, apply, exact, paper, list, or --help",
+    ),
     ("trian option", "command = 'trian': did you mean 'train'?"),
     ("--bogus", "command = '--bogus': choose one of"),
     ("train", "ENVIRONMENT is missing"),

@@ -11,7 +11,7 @@ from reference import option, portfolio, stopping
 from fenchel.envs import ENVIRONMENTS, AmericanOption, OptimalStopping, Portfolio, make
 
 TWINS = {"option": option.run, "stopping": stopping.run, "portfolio": portfolio.run}
-PRESETS = [(name, preset) for name, cls in ENVIRONMENTS.items() for preset in cls.PRESETS]
+PRESETS = [(name, preset) for name in TWINS for preset in ENVIRONMENTS[name].PRESETS]
 
 probabilities = st.floats(0, 1)
 horizons = st.integers(1, 12)

@@ -86,7 +86,7 @@ PRESETS = [
     (name, preset)
     for name, cls in ENVIRONMENTS.items()
     for preset in cls.PRESETS
-    if name != "portfolio"  # of 50 steps there are too many states; tests/exact/test_enumeration.py has few
+    if name in ("option", "stopping")  # portfolios are in tests/exact/test_enumeration.py, and few in number
 ]
 
 

@@ -79,7 +79,7 @@ def test_first_policies(name, env, kind):
 
 
 def test_every_name_is_covered():
-    assert set(POLICIES) == {"tabular", "direct", "linear", "mlp"}
+    assert set(POLICIES) == {"tabular", "direct", "linear", "mlp", "dated"}
     assert set(FEATURES) == {"raw", "scaled", "onehot", "rbf", "tamar2014"}
     with pytest.raises(InputError, match="did you mean 'linear'"):
         make_policy("liner", OPTION)

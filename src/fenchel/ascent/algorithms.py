@@ -33,6 +33,13 @@ MINI_BATCH: dict[str, Any] = {
 """Settings of `bca`: found on some instances of option and stopping, and good on others."""
 
 
+PATHWISE: dict[str, Any] = {**PAPER, "batch_size": 1024, "schedule": "cosine"}
+"""Settings of `bca` with derivatives through the environment: they scatter little enough."""
+
+NEWTON: dict[str, Any] = {**PATHWISE, "schedule": "averaging", "optimizer": "newton"}
+"""The same where returns are affine in each action, and Gauss-Newton steps are Newton's."""
+
+
 class BlockOptions(TypedDict, total=False):
     """What every member of the family may be given for its blocks."""
 

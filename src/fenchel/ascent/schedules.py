@@ -122,6 +122,16 @@ class Fading(AbstractSchedule):
         return self.value * jnp.maximum(1 - iteration / self.length, 0) ** 2
 
 
+def averaging(value: float | Float[Array, ""] = 1.0) -> RobbinsMonro:
+    """β/(1 + t/2): with Newton steps, a mean of what batches suggest in which later ones count more.
+
+    >>> import jax.numpy as jnp
+    >>> averaging()(jnp.array([0, 2, 6])).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    return RobbinsMonro(value, offset=2.0, exponent=1.0)
+
+
 SCHEDULES: dict[str, type[AbstractSchedule]] = {
     "constant": Constant,
     "robbins-monro": RobbinsMonro,

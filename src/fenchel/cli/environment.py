@@ -1,7 +1,8 @@
 """The environment that the words of a command line describe."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from fenchel.cli.flags import ENV, Command, convert_parameters, read_words
 from fenchel.cli.options import Option, Text
@@ -34,14 +35,21 @@ def parameters_in(command: Command, words: Sequence[str]) -> list[Option]:
 
 
 def build(name: str, preset: str | None, observe: str, given: Mapping[str, Text]) -> "AbstractEnvironment":
-    """The environment; an error about a parameter names it as it was written."""
+    """The environment."""
     from fenchel.envs import make, observed
 
     fields = convert_parameters(parameters_of(name), given)
-    try:
+    with naming_parameters(fields):
         if is_file(name):
             return observed(checked(name, class_in(name), preset, fields), observe)
         return make(name, preset, observe, **fields)
+
+
+@contextmanager
+def naming_parameters(fields: Mapping[str, Any]) -> Iterator[None]:
+    """An error about a parameter in this block names it as it was written."""
+    try:
+        yield
     except InputError as error:
         names = error.field.split(", ")
         if fields.keys().isdisjoint(names):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fenchel.cli.allocation import allocation_tables, holdings, note_assets, read
 from fenchel.cli.cache import keep_compiled
 from fenchel.cli.environment import build, parameters_in
 from fenchel.cli.figure import require_figure, save
@@ -33,12 +34,19 @@ class FrontierOptions:
     grid: tuple[float, ...] | None = None
     """Risk aversions (seven from 0.01 to 10 if not given); of cvar levels (five from 0.05 to 1 if not given),
     of sharpe benchmarks, of variance-bound the bounds."""
-    seeds: int = 4
-    """Learners per risk aversion, the best of which counts."""
+    seeds: int | None = None
+    """Learners per risk aversion, the best of which counts; four by default, or one where the environment has
+    derivatives."""
     seed: int = 0
     """The first of their seeds."""
-    episodes: int = 1_000_000
-    """How many episodes each of them learns from."""
+    episodes: int | None = None
+    """How many episodes each of them learns from; by default 1,000,000, or 400,000 with derivatives."""
+    data: Path | None = None
+    """For allocation: a .csv or .parquet file with a column per asset and a row per date, oldest first."""
+    kind: str = "prices"
+    """What it holds: prices, or net returns."""
+    holdout: float = 0.2
+    """Share of its rows, the last ones, that nothing is learned from."""
     variance_at_most: float | None = None
     """Also name the policy with the greatest mean under this bound."""
     mean_at_least: float | None = None
@@ -57,9 +65,13 @@ class FrontierOptions:
     def __post_init__(self) -> None:
         for value in self.grid or ():
             (require_number if self.objective == "sharpe" else require_positive)("grid", value)
-        require_count("seeds", self.seeds)
+        for name in ("seeds", "episodes"):
+            if getattr(self, name) is not None:
+                require_count(name, getattr(self, name))
         require_count("seed", self.seed, least=0)
-        require_count("episodes", self.episodes)
+        if self.data is not None:
+            remedy = "goes with the environment allocation"
+            require(self.environment == "allocation", "data", str(self.data), remedy)
         both = self.variance_at_most is not None and self.mean_at_least is not None
         require(not both, "mean_at_least", self.mean_at_least, "cannot be given with --variance-at-most")
         if self.figure is not None:
@@ -84,42 +96,59 @@ def run(words: Sequence[str]) -> int:
         return DONE
     values, parameters = read_words(COMMAND, words)
     options = FrontierOptions(**values)
+    source = None if options.data is None else read(options.data, options.kind, options.holdout, parameters)
     keep_compiled()
-    env = build(options.environment, options.preset, "state", parameters)
+    env = source.env if source else build(options.environment, options.preset, "state", parameters)
     found = _learn(options, env)
     record = _record(options, found)
+    if options.environment == "allocation" and found.points:
+        record |= holdings(found, source, record["picked"])
     if options.out is not None:
         found.save(options.out)
+        if "allocation" in record:
+            note_assets(options.out, record["allocation"])
     if options.figure is not None:
-        save(found.plot(title=f"{options.environment}: {found.objective}"), options.figure)
+        save(_figure(options, found, record), options.figure)
     for failure in found.failed:
         say(f"risk aversion {failure.risk_aversion:g}, seed {failure.seed} diverged: {failure.fault}")
     if options.json:
         write_json(record)
     else:
-        write_tables(_tables(options.environment, record))
+        write_tables([*_tables(options.environment, record), *allocation_tables(record)])
     return DONE if found.points else DIVERGED
 
 
 def _learn(options: FrontierOptions, env: Any) -> "Frontier":
     from fenchel.studies import frontier
+    from fenchel.studies.frontiers import default_seeds
     from fenchel.training import Interrupted
     from fenchel.training.progress import ProgressBar
 
     bar = ProgressBar()
+    settings: dict[str, Any] = {} if options.episodes is None else {"episodes": options.episodes}
     try:
         return frontier(
             env,
             objective=options.objective,
             grid=options.grid,
-            seeds=range(options.seed, options.seed + options.seeds),
+            seeds=range(options.seed, options.seed + (options.seeds or default_seeds(env))),
             callbacks=[] if options.quiet else [bar],
-            episodes=options.episodes,
+            **settings,
         )
     except Interrupted:
         raise KeyboardInterrupt("interrupted; nothing is kept of a frontier that was not finished") from None
     finally:
         bar.close()
+
+
+def _figure(options: FrontierOptions, found: "Frontier", record: dict[str, Any]) -> Any:
+    title = f"{options.environment}: {found.objective}"
+    if "allocation" not in record:
+        return found.plot(title=title)
+    from fenchel.report import plot_allocation
+
+    about = record["allocation"]
+    return plot_allocation(found, about["weights"], about["assets"], title=title, shown=about["shown"])
 
 
 def _record(options: FrontierOptions, found: "Frontier") -> dict[str, Any]:

@@ -19,6 +19,7 @@ COMMANDS = {
     "train": "learn a policy",
     "evaluate": "play fresh episodes with the policy of a run",
     "frontier": "the best policies over a grid of risk aversions, for a risk budget",
+    "apply": "what a saved allocation policy holds now, on new rows of data",
     "exact": "the certified optimum and frontier of an environment",
     "paper": "rerun the paper's experiments and theory, and say what holds",
     "list": "show environments, algorithms, objectives, policies and settings",

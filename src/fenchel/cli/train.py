@@ -154,7 +154,7 @@ def choose_policy(
     if not said:
         return options.policy
     if options.policy is None and said.keys() == {"epsilon"}:
-        return _with_epsilon(first_policy(None, env, seed), options.epsilon)
+        return _with_epsilon(first_policy(None, env, Settings(seed=seed)), options.epsilon)
     name = options.policy or ("mlp" if "hidden" in said else "linear")
     require("hidden" not in said or name == "mlp", "hidden", options.hidden, "belongs to --policy mlp")
     return make_policy(name, env, key=streams(seed).policy, **said)

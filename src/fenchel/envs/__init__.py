@@ -1,7 +1,9 @@
 """Environments: the contract, three domains, what a policy may see of them, and a checker for any other."""
 
+from fenchel.envs.allocation import Allocation
 from fenchel.envs.base import AbstractEnvironment, AbstractUniformEnvironment, Outcomes, TimeStep
 from fenchel.envs.check import check_env
+from fenchel.envs.execution import Execution
 from fenchel.envs.gym import GymnasiumEnvironment
 from fenchel.envs.observe import ObserveBins, ObserveIndex, ObserveReturn
 from fenchel.envs.option import AmericanOption
@@ -15,7 +17,9 @@ __all__ = [
     "OBSERVATIONS",
     "AbstractEnvironment",
     "AbstractUniformEnvironment",
+    "Allocation",
     "AmericanOption",
+    "Execution",
     "GymnasiumEnvironment",
     "ObserveBins",
     "ObserveIndex",

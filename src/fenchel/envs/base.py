@@ -80,6 +80,41 @@ class AbstractEnvironment(eqx.Module):
         """What chance can do in `reset`; `points` equally likely things stand for a continuous start."""
         return None
 
+    def spread(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
+        """Noise like that of `draw`, whose last axis covers what can happen evenly, where that is possible.
+
+        Each row by itself has the same law; means over the last axis scatter less.
+        """
+        return self.draw(key, shape)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the return can be differentiated in the actions (almost everywhere)."""
+        return False
+
+    @property
+    def multilinear(self) -> bool:
+        """Whether the return is affine in each action while the others are held (almost everywhere)."""
+        return False
+
+    @property
+    def observation_tells_all(self) -> bool:
+        """Whether the observation tells all that matters of the past, step and reward so far included.
+
+        Its last number is the step then.
+        """
+        return False
+
+    @property
+    def first_action(self) -> tuple[float, ...] | None:
+        """A continuous action for a policy to begin with, where one suggests itself."""
+        return None
+
+    @property
+    def risk_grid(self) -> tuple[float, ...] | None:
+        """Risk aversions of a mean-variance frontier, where the scale of the return suggests some."""
+        return None
+
     @property
     def feature_grid(self) -> tuple[tuple[float, ...], ...] | None:
         """Centres for radial features of all or the first numbers observed, where some suggest themselves."""

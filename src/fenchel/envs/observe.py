@@ -46,9 +46,33 @@ class AbstractObserver(AbstractEnvironment):
         """Whether that of the inner environment does."""
         return self.env.index_tells_all
 
+    @property
+    def differentiable(self) -> bool:
+        """Whether the return of the inner environment is."""
+        return self.env.differentiable
+
+    @property
+    def multilinear(self) -> bool:
+        """Whether the return of the inner environment is."""
+        return self.env.multilinear
+
+    @property
+    def first_action(self) -> tuple[float, ...] | None:
+        """That of the inner environment."""
+        return self.env.first_action
+
+    @property
+    def risk_grid(self) -> tuple[float, ...] | None:
+        """That of the inner environment."""
+        return self.env.risk_grid
+
     def draw(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
         """The noise of the inner environment."""
         return self.env.draw(key, shape)
+
+    def spread(self, key: Key[Array, ""], shape: tuple[int, ...]) -> PyTree:
+        """That of the inner environment."""
+        return self.env.spread(key, shape)
 
     def outcomes(self) -> Outcomes | None:
         """Those of the inner environment."""

@@ -5,7 +5,9 @@ from typing import Any
 import gymnasium
 from gymnasium.spaces import Discrete
 
+from fenchel.envs.allocation import Allocation
 from fenchel.envs.base import AbstractEnvironment
+from fenchel.envs.execution import Execution
 from fenchel.envs.gym import GymnasiumEnvironment
 from fenchel.envs.gym_sources import PREFIX
 from fenchel.envs.observe import ObserveIndex, ObserveReturn
@@ -15,10 +17,14 @@ from fenchel.envs.portfolio import Portfolio
 from fenchel.envs.stopping import OptimalStopping
 from fenchel.errors import require, require_choice
 
-ENVIRONMENTS: dict[str, type[AmericanOption] | type[OptimalStopping] | type[Portfolio]] = {
+Named = type[AmericanOption] | type[OptimalStopping] | type[Portfolio] | type[Allocation] | type[Execution]
+
+ENVIRONMENTS: dict[str, Named] = {
     "option": AmericanOption,
     "stopping": OptimalStopping,
     "portfolio": Portfolio,
+    "allocation": Allocation,
+    "execution": Execution,
 }
 
 OBSERVATIONS = ("state", "return", "index")
@@ -29,7 +35,7 @@ def make(name: str, preset: str | None = None, observe: str = "state", **fields:
 
     Arguments:
         name: one of `ENVIRONMENTS`, or an id of Gymnasium's such as "gym:CartPole-v1".
-        preset: citation whose numbers to take; None is the defaults, which are those of `liu2018`.
+        preset: citation whose numbers to take; None is the defaults, which are those of the first.
         observe: "state" for the raw state, "return" with reward so far and step appended, "index" for the
             number of a finite state.
         fields: parameters that differ from the preset.
@@ -51,7 +57,7 @@ def make(name: str, preset: str | None = None, observe: str = "state", **fields:
         require_choice("preset", preset, cls.PRESETS)
     for field in fields:
         require_choice("field", field, parameters(cls))
-    env = cls(**{**cls.PRESETS[preset or "liu2018"], **fields})
+    env = cls(**{**cls.PRESETS[preset or next(iter(cls.PRESETS))], **fields})
     return observed(env, observe)
 
 

@@ -66,6 +66,11 @@ class RolloutNoise(eqx.Module):
     action: PyTree
     lead: "Lead | None" = None
 
+    def every(self, stride: int) -> "RolloutNoise":
+        """That of one episode in `stride`; of episodes that nobody leads."""
+        step, action = jax.tree.map(lambda x: x[:, ::stride], (self.step, self.action))
+        return RolloutNoise(jax.tree.map(lambda x: x[::stride], self.reset), step, action)
+
 
 class Lead(eqx.Module):
     """What the last episodes of a batch do before the policy takes over: repeat one action some times.

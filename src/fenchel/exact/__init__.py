@@ -1,11 +1,13 @@
 """Exact answers: certified optima, the mean-variance frontier, the law of the return and its gradients."""
 
+from fenchel.exact.almgren_chriss import ExecutionOptimum, almgren_chriss, schedule_moments
 from fenchel.exact.arrays import finite_problem
 from fenchel.exact.constrained import Constrained, constrained
 from fenchel.exact.evaluator import Evaluator
 from fenchel.exact.gradients import gradient, played
 from fenchel.exact.hull import Frontier, frontier
 from fenchel.exact.law import ReturnLaw
+from fenchel.exact.li_ng import AllocationOptimum, affine_moments, li_ng
 from fenchel.exact.optimum import Optimum
 from fenchel.exact.policy import FinitePolicy, Mixture
 from fenchel.exact.portfolio import (
@@ -20,9 +22,11 @@ from fenchel.exact.simulator import enumerate_environment
 from fenchel.exact.within import ClassOptimum, Split, class_optimum, split
 
 __all__ = [
+    "AllocationOptimum",
     "ClassOptimum",
     "Constrained",
     "Evaluator",
+    "ExecutionOptimum",
     "FinitePolicy",
     "FiniteProblem",
     "Frontier",
@@ -32,6 +36,8 @@ __all__ = [
     "PortfolioOptimum",
     "ReturnLaw",
     "Split",
+    "affine_moments",
+    "almgren_chriss",
     "best",
     "class_optimum",
     "constrained",
@@ -39,9 +45,11 @@ __all__ = [
     "finite_problem",
     "frontier",
     "gradient",
+    "li_ng",
     "played",
     "portfolio_gradient",
     "portfolio_moments",
     "portfolio_optimum",
+    "schedule_moments",
     "split",
 ]

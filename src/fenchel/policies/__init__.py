@@ -4,6 +4,7 @@ from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.categorical import AbstractCategorical, AbstractDiscrete
 from fenchel.policies.checks import HasSpaces, check_policy
 from fenchel.policies.combined import Beside, Bias
+from fenchel.policies.dated import DatedGaussian
 from fenchel.policies.features import AbstractFeatures, OneHot, Raw, Scaled
 from fenchel.policies.gaussian import AbstractGaussian, LinearGaussian, MLPGaussian
 from fenchel.policies.greedy import Central, Greedy, without_chance
@@ -14,6 +15,7 @@ from fenchel.policies.mlp import MLPSoftmax, Network
 from fenchel.policies.product import ProductSoftmax
 from fenchel.policies.rbf import RBF, tamar2014
 from fenchel.policies.registry import POLICIES, make_policy
+from fenchel.policies.squashed import SquashedGaussian
 from fenchel.policies.tabular import DirectTabular, Tabular
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "Beside",
     "Bias",
     "Central",
+    "DatedGaussian",
     "DirectTabular",
     "Greedy",
     "HasSpaces",
@@ -41,6 +44,7 @@ __all__ = [
     "ProductSoftmax",
     "Raw",
     "Scaled",
+    "SquashedGaussian",
     "Tabular",
     "acting",
     "check_policy",

@@ -19,7 +19,7 @@ class HasFeatureGrid(HasSpaces, Protocol):
 
 
 def default_policy(env: HasFeatureGrid) -> AbstractPolicy:
-    """A row per state where the state is an index, else linear.
+    """A row per state where the state is an index, parameters per step for continuous actions, else linear.
 
     The features are radial bumps where the environment names a grid for them, beside the numbers that the
     grid does not cover, scaled; without a grid they are the scaled observation.
@@ -31,6 +31,9 @@ def default_policy(env: HasFeatureGrid) -> AbstractPolicy:
     finite = isinstance(env.observation_space, gymnasium.spaces.Discrete)
     if finite and isinstance(env.action_space, gymnasium.spaces.Discrete):
         return make_policy("tabular", env)
+    continuous = isinstance(env.action_space, gymnasium.spaces.Box)
+    if continuous and getattr(env, "observation_tells_all", False):
+        return make_policy("dated", env)
     if env.feature_grid is None:
         return make_policy("linear", env)
     features = grid_features(env.observation_space, env.feature_grid)

@@ -59,4 +59,6 @@ class Central(AbstractPolicy):
 
 def without_chance(policy: AbstractPolicy) -> AbstractPolicy:
     """The policy that always does what `policy` is likeliest to do."""
+    if isinstance(policy, Greedy | Central):
+        return policy
     return Greedy(policy) if isinstance(policy, AbstractDiscrete) else Central(policy)

@@ -5,19 +5,25 @@ from collections.abc import Callable
 import gymnasium
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fenchel.errors import InputError, require, require_choice, require_positive
 from fenchel.policies.base import AbstractPolicy
 from fenchel.policies.checks import HasSpaces, check_policy, require_space, several
 from fenchel.policies.combined import Bias
+from fenchel.policies.dated import DatedGaussian, dated_shape
 from fenchel.policies.features import AbstractFeatures
 from fenchel.policies.gaussian import LinearGaussian, MLPGaussian
 from fenchel.policies.grids import make_features
 from fenchel.policies.linear import LinearSoftmax
 from fenchel.policies.mlp import MLPSoftmax, Network
 from fenchel.policies.product import ProductSoftmax
+from fenchel.policies.squashed import SquashedGaussian
 from fenchel.policies.tabular import DirectTabular, Tabular
+
+SQUASHED_STD = 0.5
+"""First spread of a Gaussian before it is squashed: about a quarter of the width between the bounds."""
 
 
 def make_policy(
@@ -37,7 +43,8 @@ def make_policy(
     """A first policy for an environment: uniform over finitely many actions, a Gaussian over continuous ones.
 
     Arguments:
-        name: "tabular" or "direct" (a row per state), "linear" or "mlp" (over features).
+        name: "tabular" or "direct" (a row per state), "linear" or "mlp" (over features),
+            "dated" (continuous actions affine in what is seen, with parameters of its own for each step).
         env: whatever has an observation space and an action space.
         key: for the hidden layers of "mlp".
         features: "raw", "scaled", "rbf", "onehot", "tamar2014", or features of your own. By default the
@@ -64,6 +71,11 @@ def make_policy(
         for field, value in given.items():
             require(value is None, field, value, f"a {name} policy has no features; use 'linear' or 'mlp'")
         policy = POLICIES[name](env, epsilon)
+    elif name == "dated":
+        require(
+            features is None, "features", features, "a dated policy is affine in what is seen; use 'linear'"
+        )
+        policy = _dated(env, epsilon, std)
     else:
         chosen = make_features(env, features, rbf_grid, rbf_centres, rbf_widths)
         if bias or (bias is None and name == "linear" and chosen.constant is None):
@@ -100,6 +112,22 @@ def _linear(
     require(constant is not None or not centre.any(), "bias", False, remedy)
     weights = jnp.tensordot(centre, jnp.asarray(constant or (0.0,) * features.size), axes=0)
     return LinearGaussian(jnp.log(spread), weights, features)
+
+
+def _dated(env: HasSpaces, epsilon: float, std: float | None) -> DatedGaussian | SquashedGaussian:
+    """Constant at first; squashed where all actions have bounds."""
+    steps, actions, seen = dated_shape(env)
+    space = require_space("action_space", env.action_space)
+    assert isinstance(space, gymnasium.spaces.Box)
+    centre, spread = _start(space, epsilon, std)
+    first = getattr(env, "first_action", None)
+    slopes = jnp.zeros((steps, actions, seen))
+    low, high = (bound.tolist() for bound in (space.low, space.high))
+    if not np.all(np.isfinite([low, high])):
+        begin = centre if first is None else jnp.asarray(first, float)
+        return DatedGaussian(jnp.log(spread), jnp.tile(begin, (steps, 1)), slopes)
+    inside = DatedGaussian(jnp.full(actions, np.log(SQUASHED_STD)), jnp.zeros((steps, actions)), slopes)
+    return SquashedGaussian(inside, low, high)
 
 
 def _mlp(
@@ -144,6 +172,7 @@ POLICIES: dict[str, Callable[..., AbstractPolicy]] = {
     "direct": _direct,
     "linear": _linear,
     "mlp": _mlp,
+    "dated": _dated,
 }
 """What `make_policy` calls, by name."""
 

@@ -21,8 +21,15 @@ def plot_points(frontier: Frontier, *, title: str | None = None) -> "Figure":
     """
     figure: Figure
     figure, axes = pyplot().subplots(figsize=(7, 4.8), layout="constrained")
+    draw_points(axes, frontier)
+    axes.set_title(f"{frontier.objective}: policies by risk aversion" if title is None else title)
+    return figure
+
+
+def draw_points(axes: "Axes", frontier: Frontier) -> None:
+    """The points and the exact frontier in one panel."""
     every = np.array([(point.std, point.mean) for point in frontier.every])
-    axes.scatter(*every.T, s=7, color=MEAN, alpha=0.4, linewidths=0, label="every seed")
+    axes.scatter(every[:, 0], every[:, 1], s=7, color=MEAN, alpha=0.4, linewidths=0, label="every seed")
     best = np.array([(point.std, point.mean) for point in frontier.points])
     order = np.argsort(best[:, 0])
     axes.plot(
@@ -39,10 +46,8 @@ def plot_points(frontier: Frontier, *, title: str | None = None) -> "Figure":
         )
     _draw_exact(axes, frontier)
     axes.set(xlabel="standard deviation of the return", ylabel="mean return")
-    axes.set_title(f"{frontier.objective}: policies by risk aversion" if title is None else title)
     axes.legend(frameon=False, loc="lower right")
     open_axes(axes)
-    return figure
 
 
 ROOM = 1.15

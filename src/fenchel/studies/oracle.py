@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PyTree
 
-from fenchel.envs import AbstractEnvironment, Portfolio
+from fenchel.envs import AbstractEnvironment, Allocation, Execution, Portfolio
 from fenchel.errors import InputError
 from fenchel.estimators import draw_rollout, rollout
 from fenchel.exact import (
@@ -59,6 +59,13 @@ class Worth(NamedTuple):
     """Their probabilities, when one of the policies is drawn for an episode."""
 
 
+Value = tuple[float, float, float]
+"""Mean, standard deviation and objective of a policy."""
+
+Curve = tuple[Array, Array]
+"""Standard deviations and means."""
+
+
 class Oracle(Protocol):
     """What a study asks of an environment."""
 
@@ -73,6 +80,16 @@ class Oracle(Protocol):
     def worth(self, policies: Sequence[AbstractPolicy], episodes: int, seed: int = 0) -> Worth:
         """What policies of one kind are worth; `episodes` of each where that is not known exactly."""
 
+    def values(
+        self, policies: Sequence[AbstractPolicy], goals: Sequence[AbstractObjective]
+    ) -> list[Value] | None:
+        """Mean, standard deviation and objective of policies of one kind; None where not known exactly."""
+        return None
+
+    def curve(self) -> Curve | None:
+        """Standard deviation and mean along the best frontier there is; None where that is not known."""
+        return None
+
 
 def oracle_of(env: AbstractEnvironment, *, most_states: int = 1_000_000) -> Oracle:
     """The oracle of an environment; an `InputError` where nothing exact is known of it.
@@ -81,15 +98,21 @@ def oracle_of(env: AbstractEnvironment, *, most_states: int = 1_000_000) -> Orac
         env: with the observation that the policies take.
         most_states: refuse a problem with more pairs of state and reward so far.
     """
+    from fenchel.studies.analytic import AllocationOracle, ExecutionOracle
+
     inner = env
     while (within := getattr(inner, "env", None)) is not None:
         inner = within
+    if isinstance(inner, Allocation):
+        return AllocationOracle(env, inner)
+    if isinstance(inner, Execution):
+        return ExecutionOracle(env, inner)
     if isinstance(inner, Portfolio) and inner.reward in LINEAR_REWARDS and inner.discount == 1:
         return PortfolioOracle(env, inner)
     return FiniteOracle(env, enumerate_environment(env, most_states=most_states))
 
 
-class FiniteOracle:
+class FiniteOracle(Oracle):
     """A finite problem: everything is exact.
 
     >>> from fenchel.envs import make
@@ -130,7 +153,7 @@ class FiniteOracle:
         found, natural = self.optimum(objective), objective.natural()
         return Scale(self.uniform.law.value(natural), found.value, found.upper)
 
-    def curve(self, fine: int = FINE) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    def curve(self, fine: int = FINE) -> Curve:
         """Standard deviation and mean along the frontier, mixtures of its extreme policies included."""
         hull = self.frontier
         places = np.linspace(0, len(hull) - 1, fine * (len(hull) - 1) + 1)
@@ -151,16 +174,14 @@ class FiniteOracle:
         with jax.enable_x64(True):
             return np.asarray(_laws(self.evaluator, in_double(arrays), static))
 
-    def values(
-        self, policies: Sequence[AbstractPolicy], objectives: Sequence[AbstractObjective]
-    ) -> list[tuple[float, float, float]]:
-        """Mean, standard deviation and objective of each policy."""
+    def values(self, policies: Sequence[AbstractPolicy], goals: Sequence[AbstractObjective]) -> list[Value]:
+        """From their laws."""
         laws = [ReturnLaw(self.problem.returns, law) for law in self.laws(policies)]
-        if any(objective.per_step for objective in objectives):
+        if any(goal.per_step for goal in goals):
             moments = np.stack([self.step_oracle(order).means(policies) for order in (1, 2)], axis=-1)
-            worths = [self.volatility(aim, row) for aim, row in zip(objectives, moments, strict=True)]
+            worths = [self.volatility(goal, row) for goal, row in zip(goals, moments, strict=True)]
         else:
-            worths = [law.value(aim) for law, aim in zip(laws, objectives, strict=True)]
+            worths = [law.value(goal) for law, goal in zip(laws, goals, strict=True)]
         return [(law.mean, law.std, float(worth)) for law, worth in zip(laws, worths, strict=True)]
 
     def step_oracle(self, order: int) -> "FiniteOracle":
@@ -190,7 +211,7 @@ class FiniteOracle:
         return Worth(mean, np.sqrt(spread), returns, laws.mean(axis=0))
 
 
-class PortfolioOracle:
+class PortfolioOracle(Oracle):
     """The portfolio: a proved bound, the best schedule of step and rate, policies on fresh episodes."""
 
     exact = False

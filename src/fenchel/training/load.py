@@ -7,7 +7,6 @@ from pathlib import Path
 from fenchel.errors import require
 from fenchel.training.build import build, is_exact
 from fenchel.training.loop import Loop
-from fenchel.training.names import qualified
 from fenchel.training.problem import Problem
 from fenchel.training.result import TrainResult
 from fenchel.training.rundir import RunDirectory
@@ -33,11 +32,9 @@ def load(directory: str | Path, *, own: Sequence[type] = ()) -> TrainResult:
     config = store.read_config()
     remedy = "holds a sweep; load the run of a single learner"
     require("grid" not in config, "directory", str(directory), remedy)
+    remedy = "was learned on arrays that no file keeps; go on in Python, with the environment itself"
+    require(is_exact(config["estimator"]), "directory", str(directory), remedy)
     problem = Problem(**{field.name: build(config[field.name], own) for field in fields(Problem)})
-    kept = is_exact(config["estimator"])
-    require(
-        kept, "own", qualified(type(problem.estimator.env)), "has an array for a field, which no file keeps"
-    )
     loop = Loop([problem], store)
     loop.prepare()
     found = store.read_result()

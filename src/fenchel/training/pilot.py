@@ -10,11 +10,11 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Key
 
-from fenchel.estimators.episodes import Episodes
-from fenchel.estimators.score import ScoreFunction
-from fenchel.estimators.storm import Storm
+from fenchel.estimators import Episodes, Pathwise, ScoreFunction, Storm
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
+
+Estimator = ScoreFunction | Pathwise | Storm
 
 EPISODES = 4096
 """Episodes of the pilot."""
@@ -28,10 +28,7 @@ AT_ONCE = 64
 
 @eqx.filter_jit
 def lengths(
-    key: Key[Array, ""],
-    policy: AbstractPolicy,
-    objective: AbstractObjective,
-    estimator: ScoreFunction | Storm,
+    key: Key[Array, ""], policy: AbstractPolicy, objective: AbstractObjective, estimator: Estimator
 ) -> Float[Array, " n"]:
     """Norms of the estimator's direction at the first policy and its best dual, of independent batches."""
     count = max(2, EPISODES // estimator.batch_size)
@@ -68,10 +65,7 @@ def typical(norms: np.ndarray[Any, Any]) -> float:
 
 
 def pilot_step_size(
-    key: Key[Array, ""],
-    policy: AbstractPolicy,
-    objective: AbstractObjective,
-    estimator: ScoreFunction | Storm,
+    key: Key[Array, ""], policy: AbstractPolicy, objective: AbstractObjective, estimator: Estimator
 ) -> float:
     """The step size with which a typical first step changes the parameters by `STEP`, to two digits."""
     numbers = jax.tree.map(_as_array, objective)  # or every risk aversion would compile a program of its own

@@ -5,8 +5,7 @@ from typing import Any
 
 from fenchel.ascent.base import AbstractSolver
 from fenchel.ascent.selection import AbstractSelection
-from fenchel.estimators.score import ScoreFunction
-from fenchel.estimators.storm import Storm
+from fenchel.estimators import Pathwise, ScoreFunction, Storm
 from fenchel.objectives.base import AbstractObjective
 from fenchel.policies.base import AbstractPolicy
 
@@ -18,7 +17,7 @@ class Problem:
     policy: AbstractPolicy
     objective: AbstractObjective
     solver: AbstractSolver
-    estimator: ScoreFunction | Storm
+    estimator: ScoreFunction | Pathwise | Storm
     selection: AbstractSelection
     dual: float
     seed: int

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import optax
 from gymnasium.spaces import Discrete
 
-from fenchel.ascent.algorithms import ALGORITHMS, PAPER, StepSize
+from fenchel.ascent.algorithms import ALGORITHMS, NEWTON, PAPER, PATHWISE, StepSize
 from fenchel.ascent.base import AbstractSolver
 from fenchel.ascent.blocks import PLAIN
 from fenchel.ascent.prox import L1, AbstractProx, Ball, Box, GroupL1, Simplex, SquaredL2
-from fenchel.ascent.schedules import Constant, Cosine, Fading, RobbinsMonro
+from fenchel.ascent.schedules import Constant, Cosine, Fading, RobbinsMonro, averaging
 from fenchel.ascent.selection import (
     AbstractSelection,
     BestIterate,
@@ -26,8 +26,7 @@ from fenchel.envs.base import AbstractEnvironment
 from fenchel.envs.gym import GymnasiumEnvironment
 from fenchel.envs.registry import is_gymnasium, make
 from fenchel.errors import InputError, require, require_choice
-from fenchel.estimators.score import ScoreFunction
-from fenchel.estimators.storm import Storm
+from fenchel.estimators import Pathwise, ScoreFunction, Storm
 from fenchel.objectives import OBJECTIVES, AbstractObjective, Surrogate, make_objective, objective_fields
 from fenchel.objectives.custom import takes
 from fenchel.policies.base import AbstractPolicy
@@ -35,6 +34,7 @@ from fenchel.policies.categorical import AbstractCategorical
 from fenchel.policies.checks import check_policy
 from fenchel.policies.defaults import default_policy
 from fenchel.policies.gaussian import AbstractGaussian
+from fenchel.policies.greedy import without_chance
 from fenchel.policies.registry import make_policy
 from fenchel.policies.tabular import DirectTabular, Tabular
 from fenchel.settings import OBJECTIVE_FIELDS
@@ -46,6 +46,9 @@ from fenchel.training.settings import Settings
 
 ADAM_STEP = 0.01
 """Default policy step size with Adam, whose direction has unit scale."""
+
+PATHWISE_STEP = 0.03
+"""The same for `bca` with derivatives through the environment, which scatter little."""
 
 TABLE_STEP = 0.2
 """The same for `bca` on a table, where a parameter is a logit and moves no other."""
@@ -154,7 +157,7 @@ def draft(
     settings = _filled(algorithm, settings, world)
     _require_precise(settings)
     require(settings.count >= settings.batch, "episodes", settings.count, TOO_FEW)
-    actor = first_policy(policy, world, settings.seed)
+    actor = first_policy(policy, world, settings)
     _require_geometry(algorithm, actor, settings)
     goal = _objective(objective, algorithm, settings)
     _require_mover(algorithm, goal, settings)
@@ -184,21 +187,29 @@ def _filled(algorithm: str | AbstractSolver, settings: Settings, env: AbstractEn
         settings = settings.filled(HOSTED | {"control_variate": "critic" if fitted else "step"})
     if not isinstance(algorithm, str):
         settings.require_default(_SOLVER_ONLY, "is a field of the solver object that was given")
-        return settings.filled(PAPER)
+        return settings.filled({**PAPER, "estimator": "score"})
     require_choice("algorithm", algorithm, ALGORITHMS)
-    if settings.estimator != "storm":
-        return settings.filled(ALGORITHMS[algorithm].settings)
-    remedy = "is no part of a direction that is remembered: leave it out with estimator 'storm'"
-    require(not settings.entropy, "entropy", settings.entropy, remedy)
-    refused = algorithm == "tamar"
-    require(not refused, "estimator", "storm", "needs a solver that remembers, which tamar does not")
-    return settings.filled({**ALGORITHMS[algorithm].settings, "entropy": 0.0})
+    own = "pathwise" if algorithm == "bca" and env.differentiable else "score"
+    settings = settings.filled({"estimator": own})
+    newton = settings.optimizer == "newton" or (settings.optimizer is None and env.multilinear)
+    if algorithm == "bca" and settings.estimator == "pathwise":
+        return settings.filled(NEWTON if newton else PATHWISE)
+    remedy = "is for bca with pathwise derivatives"
+    require(settings.optimizer != "newton", "optimizer", settings.optimizer, remedy)
+    if settings.estimator == "storm":
+        remedy = "is no part of a direction that is remembered: leave it out with estimator 'storm'"
+        require(not settings.entropy, "entropy", settings.entropy, remedy)
+        remedy = "needs a solver that remembers, which tamar does not"
+        require(algorithm != "tamar", "estimator", "storm", remedy)
+        settings = settings.filled({"entropy": 0.0})
+    return settings.filled(ALGORITHMS[algorithm].settings)
 
 
 def _require_hosted(draft: "Draft", env: GymnasiumEnvironment) -> None:
     """Raise where something needs more episodes, or other ones, than the host plays for a step."""
     problem, settings = draft.problem, draft.settings
     why = "needs an environment of fenchel's own, which is compiled; this one is Gymnasium's: "
+    require(settings.estimator != "pathwise", "estimator", "pathwise", f"{why}leave it out")
     require(settings.explore == 0, "explore", settings.explore, f"{why}set it to 0")
     once = problem.solver.batches == 1
     require(once, "fresh_batch", True, f"{why}leave it out, and one batch serves all blocks")
@@ -211,8 +222,13 @@ def _require_hosted(draft: "Draft", env: GymnasiumEnvironment) -> None:
     require(adam or not draft.needs_pilot, "policy_step_size", None, remedy)
 
 
-def _estimator(env: AbstractEnvironment, settings: Settings) -> ScoreFunction | Storm:
+def _estimator(env: AbstractEnvironment, settings: Settings) -> ScoreFunction | Pathwise | Storm:
     """Episodes are led only where actions can be listed: elsewhere the policy explores by itself."""
+    if settings.estimator == "pathwise":
+        for field in ("control_variate", "explore", "entropy"):
+            value = getattr(settings, field)
+            require(value in ("none", 0), field, value, "goes with estimator 'score'")
+        return Pathwise(env, settings.batch, settings.optimizer == "newton")
     finite = isinstance(env.action_space, Discrete)
     led = int((settings.explore or 0) * settings.batch) if finite else 0
     score = ScoreFunction(env, settings.batch, settings.control_variate or "none", led)
@@ -249,14 +265,17 @@ def resolve_environment(env: EnvironmentLike, policy: PolicyLike = None) -> Abst
     return env
 
 
-def first_policy(policy: PolicyLike, env: AbstractEnvironment, seed: int) -> AbstractPolicy:
-    """The policy before anything is learned; by default what suits the environment."""
-    key = streams(seed).policy
-    if policy is None:
+def first_policy(policy: PolicyLike, env: AbstractEnvironment, settings: Settings) -> AbstractPolicy:
+    """The policy before anything is learned: by default what suits the environment.
+
+    One by name has no chance in it where gradients do not need any.
+    """
+    if policy is None or isinstance(policy, str):
         numbers = isinstance(env, GymnasiumEnvironment) and not _tabled(env)
-        return make_policy("mlp", env, key=key) if numbers else default_policy(env)
-    if isinstance(policy, str):
-        return make_policy(policy, env, key=key)
+        name = "mlp" if policy is None and numbers else policy
+        key = streams(settings.seed).policy
+        made = default_policy(env) if name is None else make_policy(name, env, key=key)
+        return without_chance(made) if settings.estimator == "pathwise" else made
     if not isinstance(policy, AbstractPolicy):
         raise InputError("policy", policy, "must be a policy or the name of one")
     check_policy(policy, env)
@@ -373,7 +392,7 @@ def _options(algorithm: str, settings: Settings) -> dict[str, Any]:
         return {"risk_aversion": settings.risk_aversion, "variance_bound": settings.variance_bound}
     options: dict[str, Any] = {"policy_prox": _prox(settings)}
     if settings.optimizer is not None:
-        options["policy_optimizer"] = ADAM if settings.optimizer == "adam" else PLAIN
+        options["policy_optimizer"] = ADAM if settings.optimizer == "adam" else PLAIN  # Newton's is whole
     if algorithm == "bca":
         idle = ("dual_step_size", "order", "fresh_batch")
         settings.require_default(idle, f"{why}: the dual is the best one of the batch")
@@ -401,6 +420,9 @@ def _schedule(value: float, settings: Settings, iterations: int) -> StepSize:
     if settings.schedule == "cosine":
         settings.require_default(("offset", "exponent"), "belongs to schedule 'robbins-monro'")
         return Cosine(value, iterations)
+    if settings.schedule == "averaging":
+        settings.require_default(("offset", "exponent"), "belongs to schedule 'robbins-monro'")
+        return averaging(value)
     offset = settings.offset or max(1.0, iterations / 10)
     return RobbinsMonro(value, offset, settings.exponent)
 
@@ -439,6 +461,10 @@ def _selection(settings: Settings, env: AbstractEnvironment) -> AbstractSelectio
 def _pilot(draft: Draft, known: PilotSteps) -> float:
     """The pilot's step size; it does not depend on the seed, so that seeds stay comparable."""
     problem, settings = draft.problem, draft.settings
+    if settings.optimizer == "newton":
+        return 1.0
+    if draft.algorithm == "bca" and settings.estimator == "pathwise":
+        return PATHWISE_STEP
     if draft.algorithm == "bca":
         return TABLE_STEP if isinstance(problem.policy, Tabular) else ADAM_STEP
     if settings.optimizer == "adam":
@@ -450,7 +476,8 @@ def _pilot(draft: Draft, known: PilotSteps) -> float:
 
     def measure() -> float:
         named = isinstance(draft.policy, str)
-        policy = first_policy(draft.policy, estimator.env, 0) if named else problem.policy
+        chosen = draft.policy if named else problem.policy
+        policy = first_policy(chosen, estimator.env, replace(settings, seed=0))
         return pilot_step_size(pilot_key(), policy, objective, estimator)
 
     return known.get(name, measure)

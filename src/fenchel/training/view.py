@@ -23,13 +23,14 @@ def full_view(env: AbstractEnvironment) -> AbstractEnvironment:
     """The environment with state, reward so far and step to be seen, in the form that is learned fastest.
 
     For a fixed dual, some policy of these three is optimal. An index is preferred to numbers: a table over it
-    has no local optima of its own. An environment that is observed in some way already stays as it is.
+    has no local optima of its own. An environment that is observed in some way already, or whose
+    observation tells all, stays as it is.
 
     >>> from fenchel.envs import make
     >>> [type(full_view(make(name))).__name__ for name in ("option", "portfolio")]
     ['ObserveIndex', 'ObserveBins']
     """
-    if isinstance(env, AbstractObserver):
+    if isinstance(env, AbstractObserver) or env.observation_tells_all:
         return env
     finite = isinstance(env.action_space, Discrete)
     if finite and env.state_count is not None:

@@ -136,6 +136,7 @@ class Frontier:
             for row, point in enumerate(self.every)
             for path, leaf in _arrays(point.policy)
         }
+        arrays |= {f"env{jax.tree_util.keystr(path)}": leaf for path, leaf in _arrays(self.env)}
         chosen = [self.every.index(point) for point in self.points]
         about = {
             "points": [{**point.asdict(), "policy": describe(point.policy)} for point in self.every],
@@ -164,7 +165,7 @@ class Frontier:
         every = tuple(_point(row, fields, arrays, own) for row, fields in enumerate(about["points"]))
         return cls(
             points=tuple(every[index] for index in about["chosen"]),
-            env=build(about["env"], own),
+            env=_filled("env", build(about["env"], own), arrays),
             objective=about["objective"],
             exact=about["exact"],
             every=every,
@@ -198,16 +199,19 @@ def _require_some(found: list[Point], name: str, value: float | None, remedy: st
         raise InputError(name, value, f"is met by no policy of the frontier: must be {remedy}")
 
 
-def _arrays(policy: AbstractPolicy) -> list[tuple[Any, Any]]:
-    return jax.tree_util.tree_flatten_with_path(eqx.filter(policy, eqx.is_array))[0]
+def _arrays(module: eqx.Module) -> list[tuple[Any, Any]]:
+    return jax.tree_util.tree_flatten_with_path(eqx.filter(module, eqx.is_array))[0]
 
 
 def _point(row: int, about: dict[str, Any], arrays: dict[str, Any], own: Sequence[type]) -> Point:
-    shape: AbstractPolicy = build(about["policy"], own)
+    return Point(**{**about, "policy": _filled(str(row), build(about["policy"], own), arrays)})
+
+
+def _filled(prefix: str, shape: Any, arrays: dict[str, Any]) -> Any:
+    """What was built of zeros, with the arrays that were kept."""
 
     def put(path: Any, leaf: Any) -> Any:
-        name = f"{row}{jax.tree_util.keystr(path)}"
+        name = f"{prefix}{jax.tree_util.keystr(path)}"
         return jnp.asarray(arrays[name]) if name in arrays else leaf
 
-    policy = jax.tree_util.tree_map_with_path(put, shape)
-    return Point(**{**about, "policy": policy})
+    return jax.tree_util.tree_map_with_path(put, shape)

@@ -109,7 +109,8 @@ class Settings:
     validation_episodes: int = 1000
     """For output best: episodes per look."""
     dual: float | None = None
-    """First value of the dual; by default the best one for a return of zero."""
+    """First value of the dual, which bca holds while it phases risk aversion in; by default the best one for
+    a return of zero, and not held."""
     seed: int = 0
     """Everything random follows from it."""
 

@@ -148,6 +148,7 @@ def bca(
     *,
     entropy: AbstractSchedule | None = None,
     phase_in: float | None = None,
+    hold: float | None = None,
     **options: Unpack[BlockOptions],
 ) -> BlockAscent:
     """Block coordinate ascent on mini-batches: the batch's best dual, then an Adam step of the policy.
@@ -155,7 +156,7 @@ def bca(
     Made for the batches, the critic, the leads and the schedules of its recipe, which training takes.
     """
     options.setdefault("policy_optimizer", ADAM)
-    dual = Block(("dual",), prox=options.get("dual_prox"), exact=True)
+    dual = Block(("dual",), prox=options.get("dual_prox"), exact=True, hold=hold)
     others = bsg(policy_step_size, **options).blocks[1:]
     return BlockAscent((dual, *others), phase_in=phase_in, entropy=entropy)
 

@@ -17,7 +17,6 @@ from fenchel.estimators.base import AbstractEstimator
 from fenchel.estimators.episodes import Episodes
 from fenchel.noise import uniforms
 from fenchel.objectives.base import AbstractObjective
-from fenchel.objectives.phased import Phased
 from fenchel.policies.base import AbstractPolicy
 
 ORDERS = ("cyclic", "simultaneous", "random", "shuffled")
@@ -46,6 +45,7 @@ class Block(eqx.Module):
         prox: proximal operator or projection applied after the step.
         mirror: geometry of the step.
         exact: of the dual: no step, but the best dual of the batch.
+        hold: of an exact dual: iterations for which it stays where it began.
     """
 
     where: tuple[str, ...] = eqx.field(static=True)
@@ -54,6 +54,7 @@ class Block(eqx.Module):
     prox: AbstractProx | None = None
     mirror: AbstractMirror = Euclidean()
     exact: bool = eqx.field(static=True, default=False)
+    hold: float | Float[Array, ""] | None = None
 
     def __check_init__(self) -> None:
         remedy = "only the dual has a best value in closed form; leave it out for other blocks"
@@ -142,7 +143,7 @@ class BlockAscent(AbstractSolver):
     ) -> tuple[SolverState, StepInfo]:
         """One sweep over the blocks."""
         if self.phase_in is not None:
-            objective = Phased(objective, jnp.minimum(iteration / self.phase_in, 1))
+            objective = objective.phased(jnp.minimum(iteration / self.phase_in, 1))
         start = Iterate(state.policy, state.dual, state.multiplier)
         sweep = _Sweep(self, iteration, estimator, objective, noise[0], start)
         memory = state.memory
@@ -205,7 +206,10 @@ class _Sweep:
         params = block.select(iterate)
         if block.exact:
             outcomes = episodes.own_outcomes(self.objective)
-            best = params._replace(dual=self.objective.best_dual(outcomes))
+            dual = self.objective.best_dual(outcomes)
+            if block.hold is not None:
+                dual = jnp.where(self.iteration < block.hold, params.dual, dual)
+            best = params._replace(dual=dual)
             return (best if block.prox is None else block.prox(best, jnp.ones(()))), memory
         direction, learned = self.direction(iterate, episodes, params, memory[-1])
         params, own = block.update(block.select(direction), self.iteration, params, memory[index])

@@ -60,6 +60,12 @@ class AbstractObjective(eqx.Module):
         """The same objective in the units of the return: what reports call the value."""
         return self
 
+    def phased(self, share: Float[Array, ""]) -> "AbstractObjective":
+        """A share κ of the way from the expected return to this objective."""
+        from fenchel.objectives.phased import Phased
+
+        return Phased(self, share)
+
     def lagrangian(
         self, multiplier: Float[Array, ""], outcomes: Float[Array, " m ..."], dual: Float[Array, ""]
     ) -> "AbstractObjective | Self":

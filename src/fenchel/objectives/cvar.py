@@ -32,6 +32,10 @@ class CVaR(AbstractSurrogate):
         """ψ(R, y) = y − (y − R)₊/α."""
         return dual - jnp.maximum(dual - ret, 0) / self.level
 
+    def phased(self, share: Float[Array, ""]) -> "CVaR":
+        """The level α^κ, from 1 to α."""
+        return CVaR(jnp.asarray(self.level) ** share)
+
     def best_dual(self, returns: Float[Array, " m"]) -> Float[Array, ""]:
         """The ⌈αm⌉-th smallest return."""
         count = returns.shape[0]

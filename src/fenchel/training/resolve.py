@@ -377,6 +377,8 @@ def _solver(
         options["multiplier_step_size"] = settings.multiplier_step_size
     elif settings.phase_in:  # a multiplier begins at zero, and so is phased in by itself
         options["phase_in"] = settings.phase_in * iterations
+        if algorithm == "bca" and settings.dual is not None:
+            options["hold"] = options["phase_in"]
     if settings.dual_step_size is not None:
         options["dual_step_size"] = _schedule(settings.dual_step_size, settings, iterations)
     scaled = settings.policy_step_factor * (STEP if step is None else step)

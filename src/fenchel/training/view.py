@@ -1,5 +1,7 @@
 """What a risk-averse policy should see of an environment: whatever is best for every objective at once."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,8 @@ from gymnasium.spaces import Box, Discrete
 from fenchel.envs import AbstractEnvironment, ObserveBins, ObserveIndex, ObserveReturn
 from fenchel.envs.observe import AbstractObserver
 from fenchel.estimators import draw_rollout, rollout
-from fenchel.policies import Tabular
+from fenchel.policies import AbstractPolicy, Tabular
+from fenchel.policies.defaults import default_policy
 from fenchel.training.keys import pilot_key
 
 PILOT_EPISODES = 2048
@@ -36,6 +39,17 @@ def full_view(env: AbstractEnvironment) -> AbstractEnvironment:
     if finite and env.state_count is not None:
         return ObserveIndex(env) if env.index_tells_all else ObserveBins(env, _edges(env))
     return ObserveReturn(env) if isinstance(env.observation_space, Box) else env
+
+
+def pilot_returns(env: AbstractEnvironment) -> np.ndarray[Any, Any]:
+    """Returns of episodes that begin in all sorts of ways, and go on at random."""
+    return np.asarray(_returns(env, default_policy(env)), float)
+
+
+@eqx.filter_jit
+def _returns(env: AbstractEnvironment, policy: AbstractPolicy) -> jax.Array:
+    led = PILOT_EPISODES if isinstance(env.action_space, Discrete) else 0
+    return rollout(env, policy, draw_rollout(pilot_key(), env, policy, PILOT_EPISODES, led)).returns
 
 
 def _edges(env: AbstractEnvironment) -> list[float]:

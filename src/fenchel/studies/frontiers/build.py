@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -20,9 +19,11 @@ from fenchel.objectives import (
     make_objective,
     objective_fields,
 )
-from fenchel.policies import AbstractPolicy, without_chance
+from fenchel.policies import AbstractPolicy
 from fenchel.settings import OBJECTIVE_FIELDS
+from fenchel.studies.frontiers.choice import choose
 from fenchel.studies.frontiers.points import Failure, Frontier, Point, efficient
+from fenchel.studies.frontiers.starts import starts
 from fenchel.studies.oracle import Oracle, oracle_of, sampled_outcomes, sampled_returns
 from fenchel.studies.scale import Scale
 from fenchel.training import Callback, SweepResult, sweep
@@ -38,11 +39,6 @@ GRID = {
 }
 """Risk aversions, or levels, of a frontier where none are named."""
 
-CAUTIONS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
-"""Of learners of a Sharpe ratio, whose policy and dual by turns have many resting places."""
-
-VALIDATION_EPISODES = 8192
-"""Episodes that candidates are compared on, the same for all."""
 
 EVALUATION_EPISODES = 100_000
 """Fresh episodes of the policies chosen, where nothing exact is known."""
@@ -101,11 +97,11 @@ def frontier(
     require_count("seeds", len(chosen))
     if world.differentiable:
         settings = {"episodes": PATHWISE_EPISODES, **settings}
-    tried = {"caution": CAUTIONS} if objective == "sharpe" else {}
+    tried = starts(objective, world)
     how: dict[str, Any] = {**settings, **tried, axis: values, "seed": chosen}
     result = sweep(world, "bca", objective=objective, callbacks=callbacks, records=1, **how)
     goals = [_goal(objective, axis, value).natural() for value in values]
-    policies = _choose(world, result, goals, len(chosen))
+    policies = choose(world, result, goals, len(chosen))
     oracle = _oracle(world) if exact else None
     every = _points(world, policies, goals, values, chosen, oracle)
     return Frontier(
@@ -151,31 +147,6 @@ def _axis(
     require(len(values) > 0, "grid", values, "is empty; give at least one value")
     require(len(set(values)) == len(values), "grid", values, "holds a value twice")
     return names[0], values
-
-
-def _choose(
-    env: AbstractEnvironment, result: SweepResult, goals: Sequence[AbstractObjective], seeds: int
-) -> list[AbstractPolicy]:
-    """For each goal and seed the best candidate of that seed."""
-    learned = [row.policy for row in result.rows]
-    candidates = [learned, [without_chance(policy) for policy in learned]]
-    played = [sampled_outcomes(env, listed, goals[0], VALIDATION_EPISODES) for listed in candidates]
-    outcomes = np.stack(played)
-    shaped = outcomes.reshape(2, -1, seeds, *outcomes.shape[2:])
-    found = []
-    for goal in goals:
-        worth = _values(goal, shaped)
-        for seed in range(seeds):
-            kind, row = np.unravel_index(np.argmax(worth[:, :, seed]), worth.shape[:2])
-            found.append(candidates[int(kind)][int(row) * seeds + seed])
-    return found
-
-
-def _values(goal: AbstractObjective, outcomes: Float[Array, "k l s m ..."]) -> Float[Array, "k l s"]:
-    """The objective of each sample; one that has none counts as the worst."""
-    flat = jnp.asarray(outcomes.reshape(-1, *outcomes.shape[3:]))
-    worth = np.asarray(jax.jit(jax.vmap(goal.value))(flat), float)
-    return np.where(np.isnan(worth), -np.inf, worth).reshape(outcomes.shape[:3])
 
 
 def _oracle(env: AbstractEnvironment) -> Oracle | None:

@@ -47,7 +47,9 @@ def test_types_do_not_drift(name, preset, observe):
     env = make(name, preset, observe)
     noise = env.draw(jax.random.key(0), ())
     before, first = jax.eval_shape(env.reset, noise)
-    after, seen = jax.eval_shape(env.step, noise, before, jnp.zeros((), jnp.int32))
+    space = env.action_space
+    action = jnp.zeros(space.shape, float if isinstance(space, gymnasium.spaces.Box) else jnp.int32)
+    after, seen = jax.eval_shape(env.step, noise, before, action)
     for old, new in zip(
         jax.tree.leaves((before, first)), jax.tree.leaves((after, seen.observation)), strict=True
     ):

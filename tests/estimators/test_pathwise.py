@@ -12,15 +12,13 @@ from fenchel.errors import InputError
 from fenchel.estimators import Pathwise, ScoreFunction, rollout
 from fenchel.estimators.newton import Curvature
 from fenchel.estimators.pathwise import curvature, slope
-from fenchel.objectives import CVaR, Entropic, FenchelMeanVariance, MeanVariance
+from fenchel.objectives import CVaR, FenchelMeanVariance, MeanVariance
 from fenchel.policies import Central, DatedGaussian, make_policy
 
 BATCHES, SIZE = 400, 64
 MARKET = {"horizon": 2, "riskless": 1.01, "mean": (1.05, 1.02), "covariance": ((0.04, 0.01), (0.01, 0.02))}
 OBJECTIVES = {
-    "mean-variance": (MeanVariance(0.7), 1.1),
     "fenchel": (FenchelMeanVariance(0.7), 1.8),
-    "entropic": (Entropic(1.5), 0.9),
     "cvar": (CVaR(0.3), 1.0),
 }
 
@@ -34,7 +32,6 @@ def allocation(**limits):
 
 
 CASES = {
-    "plain": allocation(),
     "costs and limits": allocation(cost=0.02, leverage=1.2, short=0.1),
     "execution": (
         Execution(horizon=2, shares=2.0, temporary=0.1, permanent=0.01),

@@ -32,7 +32,7 @@ CHOICES = {
 }
 """Settings that are a name, or None for the algorithm's own."""
 
-OBJECTIVE_FIELDS = ("risk_aversion", "level", "variance_bound", "benchmark", "caution")
+OBJECTIVE_FIELDS = ("risk_aversion", "level", "variance_bound", "benchmark")
 """Settings that belong to the objective."""
 
 
@@ -48,8 +48,6 @@ class Settings:
     """For objective variance-bound: the greatest variance; for tamar: penalise only what exceeds it."""
     benchmark: float = 0.0
     """For sharpe: the return that can be had without risk."""
-    caution: float = 1.0
-    """For sharpe: how much more than its own dual says the learner shuns risk; a frontier tries some."""
     episodes: int | None = None
     """How many episodes to learn from; 1,000,000 by default, of Gymnasium's environments 10,000."""
     batch_size: int | None = None
@@ -182,7 +180,7 @@ class Settings:
 
 
 _POSITIVE = (
-    *("risk_aversion", "caution", "policy_step_factor", "multiplier_step_size", "prox_strength"),
+    *("risk_aversion", "policy_step_factor", "multiplier_step_size", "prox_strength"),
     "smoothness",
 )
 _LEVEL = "must be above 0 and at most 1"

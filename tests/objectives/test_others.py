@@ -161,5 +161,5 @@ def test_bad_numbers_are_refused():
             make(0.0)
     with pytest.raises(InputError, match="variance_bound = None: must be given"):
         make_objective("variance-bound")
-    with pytest.raises(InputError, match="caution"):
-        Sharpe(caution=-1.0)
+    with pytest.raises(InputError, match="benchmark"):
+        Sharpe(benchmark=float("nan"))

@@ -97,7 +97,7 @@ def test_what_the_algorithm_brings_can_be_said_otherwise(name):
 
 def test_no_setting_was_forgotten():
     tried = {field for change in CHANGES.values() for field in change}
-    others = {"variance_bound", "order", "level", "entropy", "phase_in", "benchmark", "caution"}
+    others = {"variance_bound", "order", "level", "entropy", "phase_in", "benchmark"}
     others |= {"multiplier_step_size", "estimator", "momentum"}
     assert {field.name for field in fields(Settings)} - tried == others
 
@@ -211,7 +211,6 @@ BAD = [
         "has a constraint",
     ),
     ({"multiplier_step_size": 0.5}, "multiplier_step_size = 0.5: has no effect"),
-    ({"algorithm": "bca", "objective": "sharpe", "caution": 0.0}, "caution = 0.0: must be above 0"),
     ({"seed": -1}, "seed = -1: must be a whole number from 0"),
     ({"seed": 1.5}, "seed = 1.5: must be a whole number"),
     ({"algorithm": "mpv"}, "algorithm = 'mpv': did you mean 'mvp'?"),

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fenchel.errors import require_number, require_positive
+from fenchel.errors import require_number
 from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
 from fenchel.objectives.statistic import AbstractStatistic
 
@@ -19,8 +19,6 @@ class Sharpe(AbstractSurrogate):
 
     Arguments:
         benchmark: c, the return that can be had without risk.
-        caution: multiplies the best y; 1 for the ratio itself. Policy and y by turns have many resting
-            places, and from a more cautious y others are reached: a frontier tries some.
 
     >>> import jax.numpy as jnp
     >>> Sharpe().natural().value(jnp.array([1.0, 3.0])).item()
@@ -28,13 +26,10 @@ class Sharpe(AbstractSurrogate):
     """
 
     benchmark: float | Float[Array, ""] = 0.0
-    caution: float | Float[Array, ""] = 1.0
 
     def __check_init__(self) -> None:
         if isinstance(self.benchmark, int | float):
             require_number("benchmark", self.benchmark)
-        if isinstance(self.caution, int | float):
-            require_positive("caution", self.caution)
 
     def surrogate(self, ret: Float[Array, "..."], dual: Float[Array, ""]) -> Float[Array, ""]:
         """2y (R − c) − y² (R − c)²."""
@@ -45,7 +40,7 @@ class Sharpe(AbstractSurrogate):
         """J/M of R − c, and no less than 0."""
         above = outcomes - self.benchmark
         square = jnp.mean(above**2)
-        return self.caution * jnp.maximum(jnp.mean(above), 0) / jnp.where(square > 0, square, 1)
+        return jnp.maximum(jnp.mean(above), 0) / jnp.where(square > 0, square, 1)
 
     def weights(
         self,

@@ -46,6 +46,9 @@ EVALUATION_EPISODES = 100_000
 SEEDS = 4
 """Learners per risk aversion where gradients scatter much."""
 
+EPISODES, EPISODES_PER_STATE, MOST_EPISODES = 1_000_000, 5_000, 5_000_000
+"""Episodes that each learner has where nothing is said: so many, or more for many states, up to a limit."""
+
 PATHWISE_EPISODES = 400_000
 """Episodes that each learns from where gradients come from derivatives."""
 
@@ -95,9 +98,8 @@ def frontier(
         seeds = default_seeds(world)
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     require_count("seeds", len(chosen))
-    if world.differentiable:
-        settings = {"episodes": PATHWISE_EPISODES, **settings}
-    tried = starts(objective, world)
+    settings = {"episodes": default_episodes(world), **settings}
+    tried = starts(objective, world, values)
     how: dict[str, Any] = {**settings, **tried, axis: values, "seed": chosen}
     result = sweep(world, "bca", objective=objective, callbacks=callbacks, records=1, **how)
     goals = [_goal(objective, axis, value).natural() for value in values]
@@ -122,6 +124,14 @@ def _goal(objective: str | Callable[..., Any], axis: str, value: float) -> Abstr
     return Surrogate(objective, value)
 
 
+def default_episodes(env: AbstractEnvironment) -> int:
+    """More for more states, where a table has a row for each; fewer with derivatives."""
+    if env.differentiable:
+        return PATHWISE_EPISODES
+    states = env.state_count if env.index_tells_all else None
+    return min(max(EPISODES, EPISODES_PER_STATE * (states or 0)), MOST_EPISODES)
+
+
 def default_seeds(env: AbstractEnvironment) -> int:
     """One where gradients come from derivatives: they scatter so little that seeds agree."""
     return 1 if env.differentiable else SEEDS
@@ -134,7 +144,7 @@ def _axis(
     names = ["risk_aversion"]
     if isinstance(objective, str):
         require_choice("objective", objective, OBJECTIVES)
-        own = set(objective_fields(OBJECTIVES[objective])) - {"caution"}
+        own = set(objective_fields(OBJECTIVES[objective]))
         names = [name for name in OBJECTIVE_FIELDS if name in own]
     elif isinstance(objective, AbstractObjective) or not callable(objective):
         remedy = "must be a name or a function ψ(R, y, λ): a frontier makes an objective for each λ"

@@ -25,8 +25,8 @@ SCALE, ROUNDS = 1.5, 9
 def _inverse_root(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
     """A^{−1/2} by Newton-Schulz, in products alone.
 
-    Decompositions are calls of a library with threads of its own, and compiled programs on several threads
-    that wait for those may wait forever.
+    A batch of decompositions waits for the pool of threads that it runs on: two programs side by side on two
+    cores then wait forever.
     """
     eye = jnp.eye(matrix.shape[0], dtype=matrix.dtype)
 

@@ -24,7 +24,7 @@ LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 """Lengths of a step that are tried."""
 
 SOLVES = 48
-"""Most steps of conjugate gradients, which need no library with threads of its own; few are ever taken."""
+"""Most steps of conjugate gradients, products alone: decompositions may wait forever."""
 
 TINY = 1e-30
 """Keeps a parameter without effect from being divided by zero."""

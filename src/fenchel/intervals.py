@@ -45,7 +45,9 @@ def bootstrap_cells(
 
 def around(estimate: float, replicates: Any, level: float = LEVEL) -> Interval:
     """The percentile interval of replicates of an estimate."""
-    low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    sure = bool(np.all(np.isfinite(replicates)))
+    low, high = np.quantile(replicates, ends, method="linear" if sure else "nearest")
     return Interval(estimate, float(low), float(high))
 
 

@@ -145,6 +145,7 @@ def _about(found: Optimum) -> dict[str, Any]:
         "objective": "sharpe" if ratio else name_in(OBJECTIVES, type(found.objective)),
         "risk_aversion": None if aversion is None else float(aversion),
         "level": None if level is None else float(level),
+        **({"benchmark": float(getattr(found.objective, "benchmark", 0.0))} if ratio else {}),
         **{"value": found.value, "mean": found.mean, "std": found.std},
         **{"upper": found.upper, "lower": found.lower, "gap": found.gap},
         "dual": found.dual if found.objective.has_dual else None,

@@ -37,9 +37,10 @@ class ExactOptions:
     preset: str | None = None
     """The citation whose numbers the environment takes."""
     objective: str = "mean-variance"
-    """What the optimum is of: mean-variance, expectation, cvar, entropic, semivariance, gini or sharpe."""
+    """What the optimum is of: mean-variance, expectation, cvar, entropic, semivariance, gini, sharpe or
+    reward-volatility."""
     risk_aversion: float | None = None
-    """λ of mean-variance, semivariance and gini, or β of entropic; 1 by default."""
+    """λ of mean-variance, semivariance, gini and reward-volatility, or β of entropic; 1 by default."""
     level: float | None = None
     """For cvar: the share of worst returns whose mean counts; 0.05 by default."""
     benchmark: float | None = None
@@ -84,6 +85,12 @@ class ExactOptions:
         require(not needless, "observe", self.observe, "is what a --policy sees; name one, or leave it out")
         fits = self.objective == "mean-variance" or not (self.frontier or bounded)
         require(fits, "objective", self.objective, "the frontier is one of mean and variance; leave it out")
+        remedy = "is asked for by --variance-at-most; leave it out"
+        require(self.objective != "variance-bound", "objective", self.objective, remedy)
+        if self.objective == "reward-volatility":
+            for name in ("policy", "figure"):
+                remedy = "is about returns, and this objective about rewards of steps; leave it out"
+                require(getattr(self, name) is None, name, str(getattr(self, name)), remedy)
         if self.figure is not None:
             require_figure(self.figure)
 

@@ -12,7 +12,7 @@ from fenchel.cli.figure import require_figure, save
 from fenchel.cli.flags import Command, read_words, show_help, wants_help
 from fenchel.cli.options import options_of
 from fenchel.cli.output import DIVERGED, DONE, say, table, write_json, write_tables
-from fenchel.errors import require, require_count, require_number, require_positive
+from fenchel.errors import InputError, require, require_count, require_number, require_positive
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,7 +30,8 @@ class FrontierOptions:
     preset: str | None = None
     """The citation whose numbers the environment takes."""
     objective: str = "mean-variance"
-    """What to learn for: mean-variance, semivariance, gini, entropic, cvar, sharpe, variance-bound, ..."""
+    """What to learn for: mean-variance, entropic, cvar, semivariance, gini, sharpe, reward-volatility or
+    variance-bound."""
     grid: tuple[float, ...] | None = None
     """Risk aversions (seven from 0.01 to 10 if not given); of cvar levels (five from 0.05 to 1 if not given),
     of sharpe benchmarks, of variance-bound the bounds."""
@@ -100,7 +101,7 @@ def run(words: Sequence[str]) -> int:
     keep_compiled()
     env = source.env if source else build(options.environment, options.preset, "state", parameters)
     found = _learn(options, env)
-    record = _record(options, found)
+    record, unmet = _record(options, found)
     if options.environment == "allocation" and found.points:
         record |= holdings(found, source, record["picked"])
     if options.out is not None:
@@ -109,13 +110,15 @@ def run(words: Sequence[str]) -> int:
             note_assets(options.out, record["allocation"])
     if options.figure is not None:
         save(_figure(options, found, record), options.figure)
+    if unmet is not None:
+        raise unmet
     for failure in found.failed:
         say(f"risk aversion {failure.risk_aversion:g}, seed {failure.seed} diverged: {failure.fault}")
     if options.json:
         write_json(record)
     else:
         write_tables([*_tables(options.environment, record), *allocation_tables(record)])
-    return DONE if found.points else DIVERGED
+    return DIVERGED if len(found.failed) == len(found.every) else DONE
 
 
 def _learn(options: FrontierOptions, env: Any) -> "Frontier":
@@ -151,22 +154,29 @@ def _figure(options: FrontierOptions, found: "Frontier", record: dict[str, Any])
     return plot_allocation(found, about["weights"], about["assets"], title=title, shown=about["shown"])
 
 
-def _record(options: FrontierOptions, found: "Frontier") -> dict[str, Any]:
+def _record(options: FrontierOptions, found: "Frontier") -> tuple[dict[str, Any], InputError | None]:
+    """What there is to say, and why no policy meets the budget if none does: it is kept before."""
     budget = {"variance_at_most": options.variance_at_most, "mean_at_least": options.mean_at_least}
     said = {name: value for name, value in budget.items() if value is not None}
-    return {
+    picked, unmet = None, None
+    try:
+        picked = found.pick(**said).asdict() if said else None
+    except InputError as error:
+        unmet = error
+    record = {
         "environment": options.environment,
         "preset": options.preset,
         "objective": found.objective,
         "points": found.table(all_seeds=options.all_seeds),
-        "picked": found.pick(**said).asdict() if said else None,
+        "picked": picked,
         "exact": found.exact,
         "failed": [vars(failure) for failure in found.failed],
         "out": None if options.out is None else str(options.out),
         "figure": None if options.figure is None else str(options.figure),
         "seconds": found.seconds,
-        "status": "done",
+        "status": "diverged" if len(found.failed) == len(found.every) else "done",
     }
+    return record, unmet
 
 
 def _tables(name: str, record: dict[str, Any]) -> Iterator["Table"]:

@@ -1,10 +1,12 @@
 """Baselines of the score function that are learned from the batch itself."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from gymnasium.spaces import Discrete
+from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Bool, Float, Int
 
 from fenchel.envs.base import AbstractEnvironment
@@ -12,6 +14,9 @@ from fenchel.estimators.episodes import Episodes
 
 RIDGE = 1e-4
 """Weight of the ridge, per episode, on features of unit scale."""
+
+SOLVES = 64
+"""Most steps of conjugate gradients."""
 
 TINY = 1e-6
 """A spread below this counts as none."""
@@ -84,10 +89,17 @@ def quadratic(raw: Float[Array, "T m n"], moments: Moments) -> Float[Array, "T m
 
 
 def ridge(gram: Float[Array, "d d"], cross: Float[Array, " d"]) -> Float[Array, " d"]:
-    """The solution of slightly regularised normal equations."""
+    """The solution of slightly regularised normal equations, by conjugate gradients.
+
+    A decomposition would call LAPACK, which may wait forever for the threads that learners run on.
+    """
     size = jnp.trace(gram) / gram.shape[0]
     regular = gram + (RIDGE * size + TINY) * jnp.eye(gram.shape[0], dtype=gram.dtype)
-    return jax.scipy.linalg.solve(regular, cross, assume_a="pos")
+    scale = 1 / jnp.sqrt(jnp.diagonal(regular))
+    whitened = regular * scale[:, None] * scale[None]
+    solve = partial(cg, tol=1e-7, maxiter=SOLVES)
+    fit: Float[Array, " d"] = solve(lambda v: whitened @ v, cross * scale)[0]
+    return fit * scale
 
 
 def _regression(

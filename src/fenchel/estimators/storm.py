@@ -26,7 +26,8 @@ class Storm(AbstractEstimator):
     g_t is the score-function direction of the batch at the policy that played it, and g′_t that of the same
     batch at the policy before, its episodes weighed by how much likelier they were then. What both share
     cancels, so that the scatter of d_t is that of many batches, without their age. One policy per step, no
-    batch is kept.
+    batch is kept. Both are taken at the present dual: what the dual has moved since d_{t−1} is forgotten
+    with the rest of it, at the rate a.
 
     Arguments:
         inner: gives g_t.

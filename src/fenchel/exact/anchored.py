@@ -19,9 +19,6 @@ PRICES = 24
 
 ZOOMS = 3
 
-STEEPEST = 64.0
-"""Greatest price: what a unit of mean may cost, in units of the utility."""
-
 TOLERANCE = 1e-5
 """Gap at which the search ends, relative to the spread of the returns."""
 
@@ -31,7 +28,9 @@ MOST_INTERVALS = 256
 Utility = Callable[[Float[Array, " E"], Float[Array, " m"]], Float[Array, "E m"]]
 
 
-def best_anchored(problem: FiniteProblem, objective: AbstractObjective, utility: Utility) -> Optimum:
+def best_anchored(
+    problem: FiniteProblem, objective: AbstractObjective, utility: Utility, steepest: float
+) -> Optimum:
     """The best E[u(R, J)] over all policies, where u(R, a) does not rise with the anchor a.
 
     For a mean in [a, b] the value is at most max E[u(R, a)] over the policies with such a mean. That is a
@@ -44,13 +43,13 @@ def best_anchored(problem: FiniteProblem, objective: AbstractObjective, utility:
         problem: the finite problem.
         objective: the same, as what reports call it.
         utility: u(R, a) of every return and anchor.
+        steepest: greatest price worth trying: what a unit of the return is worth at most.
     """
     edges = np.linspace(problem.returns[0], problem.returns[-1], PIECES + 1)
     intervals, spread = np.stack([edges[:-1], edges[1:]], axis=1), float(np.ptp(problem.returns))
-    slack = rounding(problem) * float(np.max(np.abs(utility(problem.returns, problem.returns[-1:]))))
     value, policy, closed = -np.inf, None, -np.inf
     while True:
-        uppers, prices = _bounds(problem, utility, intervals)
+        uppers, prices = _bounds(problem, utility, intervals, steepest)
         first = int(np.argmax(uppers))
         for candidate in _attained(problem, utility, intervals[first], prices[first]):
             reached = candidate.law.value(objective)
@@ -67,15 +66,19 @@ def best_anchored(problem: FiniteProblem, objective: AbstractObjective, utility:
             [np.stack(half, axis=1) for half in ([left[:, 0], middle], [middle, left[:, 1]])]
         )
     assert policy is not None
-    return Optimum(objective, policy, policy.law.mean, value, value - slack, max(value, closed) + slack)
+    mean = policy.law.mean
+    size = policy.law.expect(lambda returns: np.abs(utility(returns, np.array([mean]))[:, 0]))
+    lower = value - rounding(problem) * size
+    return Optimum(objective, policy, mean, value, lower, max(value, closed))
 
 
 def _bounds(
-    problem: FiniteProblem, utility: Utility, intervals: Float[Array, "m 2"]
+    problem: FiniteProblem, utility: Utility, intervals: Float[Array, "m 2"], steepest: float
 ) -> tuple[Float[Array, " m"], Float[Array, "m 2"]]:
     """The least bound found for each interval, and the prices on both sides of it."""
     count = len(intervals)
-    grid = np.linspace(-1, 1, PRICES) ** 3 * STEEPEST
+    half = np.logspace(-2, np.log10(steepest), PRICES // 2)
+    grid = np.concatenate([-half[::-1], half])
     prices = np.tile(grid, (count, 1))
     for _ in range(ZOOMS):
         values = _priced(problem, utility, np.repeat(intervals[:, 0], PRICES), prices.ravel())
@@ -91,11 +94,12 @@ def _bounds(
 def _priced(
     problem: FiniteProblem, utility: Utility, anchors: Float[Array, " n"], prices: Float[Array, " n"]
 ) -> Float[Array, " n"]:
-    """Max E[u(R, a) − ηR] of each pair of anchor and price."""
+    """Max E[u(R, a) − ηR] of each pair of anchor and price, with what rounding may have taken."""
+    kappa = 2 * rounding(problem)
 
     def table(block: Array) -> Array:
-        paid = np.outer(problem.returns, prices[block])
-        return np.asarray(utility(problem.returns, anchors[block]) - paid)
+        worth, paid = utility(problem.returns, anchors[block]), np.outer(problem.returns, prices[block])
+        return np.asarray(worth - paid + kappa * (np.abs(worth) + np.abs(paid)))
 
     return best_values(problem, table, np.arange(len(anchors)))
 

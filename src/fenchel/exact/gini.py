@@ -47,7 +47,8 @@ def best_gini(problem: FiniteProblem, objective: GiniDeviation) -> Optimum:
             break
         narrowed = found.ranges(cut, value)
         low, high = np.maximum(low, narrowed[0]), np.minimum(high, narrowed[1])
-    return Optimum(objective, policy, 0.0, value, value, max(value, upper))
+    lower = value - rounding(problem) * policy.law.expect(np.abs) * (1 + found.aversion)
+    return Optimum(objective, policy, 0.0, value, lower, max(value, upper))
 
 
 class _Search:
@@ -80,8 +81,8 @@ class _Search:
         """What no policy with F in these ranges exceeds, and the utility of the chords that says so."""
         rest = -self.aversion * float(self.gaps @ (low * high)[:-1])
         cut = self.utility(low + high) + rest
-        size = rounding(self.problem) * float(np.max(np.abs(cut)))
-        return float(best_values(self.problem, lambda _: cut[:, None], np.zeros(1))[0]) + size, cut
+        table = (cut + 2 * rounding(self.problem) * np.abs(cut))[:, None]
+        return float(best_values(self.problem, lambda _: table, np.zeros(1))[0]), cut
 
     def ranges(
         self, cut: Float[Array, " E"] | None, least: float
@@ -94,14 +95,15 @@ class _Search:
         spread = max(float(np.ptp(self.problem.returns)), 1e-300)
         prices = PRICES[:1] if cut is None else PRICES / spread
         excess = np.zeros(count) if cut is None else cut - least
+        kappa = 2 * rounding(self.problem)
 
         def most(sign: float) -> Array:
             def utility(block: Array) -> Array:
                 below = (ranks[:, None] <= block[None, :] // len(prices)).astype(float)
-                return np.asarray(sign * below + excess[:, None] * prices[block % len(prices)])
+                paid = excess[:, None] * prices[block % len(prices)]
+                return np.asarray(sign * below + paid + kappa * (below + np.abs(paid)))
 
             values = best_values(self.problem, utility, np.arange(count * len(prices)))
             return np.asarray(values.reshape(count, -1).min(axis=1))
 
-        slack = rounding(self.problem)
-        return np.clip(-most(-1.0) - slack, 0, 1), np.clip(most(1.0) + slack, 0, 1)
+        return np.clip(-most(-1.0), 0, 1), np.clip(most(1.0), 0, 1)

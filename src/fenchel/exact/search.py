@@ -58,6 +58,7 @@ def best(problem: ProblemLike, objective: AbstractObjective, tolerance: float = 
     if not natural.has_dual:
         return _at(problem, natural, 0.0, upper=_bounds(problem, natural, np.zeros((1, 2)))[0])
     edges = np.linspace(*bracket(natural, problem.returns), PIECES + 1)
+    _require_concave(natural, problem.returns, edges)
     found = _improved(problem, natural, edges)
     intervals, closed, count = np.stack([edges[:-1], edges[1:]], axis=1), found.value, 0
     while len(intervals):
@@ -74,6 +75,17 @@ def best(problem: ProblemLike, objective: AbstractObjective, tolerance: float = 
             halves = [intervals[:, 0], middle], [middle, intervals[:, 1]]
             intervals = np.concatenate([np.stack(half, axis=1) for half in halves])
     return Optimum(natural, found.policy, found.dual, found.value, found.lower, max(found.value, closed))
+
+
+def _require_concave(
+    objective: AbstractObjective, returns: Float[Array, " E"], duals: Float[Array, " m"]
+) -> None:
+    """Raise where a slope in y rises from one of these y to the next."""
+    steep = slopes(objective, returns, duals)
+    with np.errstate(invalid="ignore"):
+        rises = np.diff(steep, axis=1) > 1e-9 * (1 + np.abs(steep[:, 1:]))
+    remedy = "must be concave in the dual for every return; here its slope rises"
+    require(not np.any(rises), "objective", type(objective).__name__, remedy)
 
 
 def _improved(problem: FiniteProblem, objective: AbstractObjective, duals: Float[Array, " m"]) -> Optimum:

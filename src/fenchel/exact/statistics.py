@@ -40,20 +40,22 @@ def _sharpe(problem: FiniteProblem, objective: Any) -> Optimum:
     found = max(policies, key=lambda policy: policy.law.value(objective))
     value = found.law.value(objective)
     remedy = "is below a return that can be had for sure, so that the ratio is infinite: raise it"
-    require(bool(np.isfinite(value)), "benchmark", benchmark, remedy)
+    sure = found.law.variance <= _least(problem)
+    require(bool(np.isfinite(value)) and not sure, "benchmark", benchmark, remedy)
     slopes, supports = hull.slopes[np.isfinite(hull.slopes)], hull.supports[np.isfinite(hull.slopes)]
     means = np.append(np.diff(supports) / (2 * np.diff(slopes)), hull.highest - problem.centre)
-    seconds = (
-        2 * slopes * means - supports
-    )  # where neighbouring lines meet: no policy is beyond these corners
+    seconds = 2 * slopes * means - supports  # where neighbouring lines meet
     ratios = _ratios(means + problem.centre - benchmark, seconds - means**2, problem)
     upper = max(value, float(np.max(ratios)))
     return Optimum(objective, found, 0.0, value, value, upper)
 
 
 def _ratios(above: Array, variance: Array, problem: FiniteProblem) -> Array:
-    least = BARELY * max(1e-300, float(np.max(np.abs(problem.returns)))) ** 2
-    return np.asarray(above / np.sqrt(np.maximum(variance, least)))
+    return np.asarray(above / np.sqrt(np.maximum(variance, _least(problem))))
+
+
+def _least(problem: FiniteProblem) -> float:
+    return BARELY * max(1e-150, float(np.max(np.abs(problem.returns)))) ** 2
 
 
 def _semivariance(problem: FiniteProblem, objective: Any) -> Optimum:
@@ -63,7 +65,8 @@ def _semivariance(problem: FiniteProblem, objective: Any) -> Optimum:
     def utility(returns: Array, anchors: Array) -> Array:
         return np.asarray(returns[:, None] - aversion * np.maximum(anchors - returns[:, None], 0) ** 2)
 
-    return best_anchored(problem, objective, utility)
+    steepest = 1 + 2 * aversion * float(np.ptp(problem.returns))
+    return best_anchored(problem, objective, utility, steepest)
 
 
 def _bound(problem: FiniteProblem, objective: Any) -> Optimum:

@@ -16,9 +16,9 @@ from fenchel.exact.simulator import enumerate_environment
 from fenchel.objectives import RewardVolatility
 
 TOLERANCE = 1e-7
-"""Gap at which the search ends, relative to the greatest step."""
+"""Gap at which the search ends, relative to the value."""
 
-MOST_DUALS = 64
+MOST_DUALS = 200
 """Duals that the search looks at."""
 
 
@@ -75,14 +75,13 @@ def best_volatility(
     low, high = float(problem.returns[0]) / total, float(problem.returns[-1]) / total
     duals = [low, high] if high > low else [low]
     values = [_best_at(env, aversion, y) / total for y in duals]
-    size = max(map(abs, [*values, low, high, 1e-300]))
     while True:
         attained = max(h - aversion * y**2 for y, h in zip(duals, values, strict=True))
         tops = [_top(aversion, *ends) for ends in zip(duals, values, duals[1:], values[1:], strict=False)]
         place = int(np.argmax([top for _, top in tops])) if tops else 0
         upper = max(attained, tops[place][1] if tops else attained)
-        if upper - attained <= TOLERANCE * size or len(duals) >= MOST_DUALS:
-            return attained, upper + rounding(problem) * size
+        if upper - attained <= TOLERANCE * abs(attained) or len(duals) >= MOST_DUALS:
+            return attained, upper
         duals.insert(place + 1, tops[place][0])
         values.insert(place + 1, _best_at(env, aversion, tops[place][0]) / total)
 
@@ -93,8 +92,9 @@ def step_moments(env: AbstractEnvironment, order: int) -> FiniteProblem:
 
 
 def _best_at(env: AbstractEnvironment, aversion: float, dual: float) -> float:
+    """The best value of the reward at a dual, with what rounding may have taken."""
     problem = _enumerated(env, 1 + 2 * aversion * dual, -aversion)
-    table = problem.returns[:, None]
+    table = (problem.returns + 2 * rounding(problem) * np.abs(problem.returns))[:, None]
     return float(best_values(problem, lambda _: table, np.zeros(1))[0])
 
 

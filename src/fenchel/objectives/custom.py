@@ -23,6 +23,8 @@ HALVINGS = 40
 class Surrogate(AbstractSurrogate):
     """ψ(R, y) as a function of JAX, concave in y; the best dual is found by bisection on its slope.
 
+    Everything rests on that: where ψ is not concave in y, neither dual nor certificate is right.
+
     Arguments:
         function: ψ(R, y), or ψ(R, y, λ) where a risk aversion is given.
         risk_aversion: λ, a number that a frontier may go along; None for a function of two arguments.
@@ -66,8 +68,8 @@ class Surrogate(AbstractSurrogate):
                 count, place, step = carry
                 return count + 1, place + sign * step, 2 * step
 
-            found: Float[Array, ""] = jax.lax.while_loop(goes_on, further, (0, start, reach))[1]
-            return found
+            count, place, _ = jax.lax.while_loop(goes_on, further, (0, start, reach))
+            return jnp.where(count < DOUBLINGS, place, jnp.nan)
 
         def halve(_: Any, ends: Any) -> Any:
             low, high = ends

@@ -13,8 +13,8 @@ STIFFNESS = 2.0
 """How strongly the policy feels that a batch exceeds the bound, over and above the multiplier. Without it
 policy and multiplier circle around a bound that lies between two corners of the frontier."""
 
-PENALTY = 10.0
-"""What a standard deviation above the bound costs per unit, where policies are compared."""
+KEPT = 0.02
+"""Share of the bound by which a variance may exceed it and still counts as within."""
 
 
 @final
@@ -23,7 +23,7 @@ class VarianceBound(AbstractStatistic):
 
     The multiplier μ ≥ 0 is a pure number. It follows the relative excess of the variance; the policy ascends
     mean-variance at λ, made stiffer by the excess of its batch (an augmented Lagrangian). As a number to
-    compare policies by, the value is J, less ten times what the standard deviation is above √ζ.
+    compare policies by, the value is J within the bound, of which two per cent are let pass, and −∞ beyond.
 
     Arguments:
         variance_bound: ζ, above 0.
@@ -42,10 +42,10 @@ class VarianceBound(AbstractStatistic):
             require_positive("variance_bound", self.variance_bound)
 
     def of_law(self, values: Float[Array, " n"], chances: Float[Array, " n"]) -> Float[Array, ""]:
-        """J − 10 (σ − √ζ)₊."""
+        """J where Var ≤ 1.02 ζ, else −∞."""
         mean = chances @ values
-        above = jnp.maximum(chances @ (values - mean) ** 2, self.variance_bound)
-        return mean - PENALTY * (jnp.sqrt(above) - jnp.sqrt(self.variance_bound))
+        within = chances @ (values - mean) ** 2 <= (1 + KEPT) * self.variance_bound
+        return jnp.where(within, mean, -jnp.inf)
 
     def best_dual(self, outcomes: Float[Array, " m ..."]) -> Float[Array, ""]:
         """The mean return."""

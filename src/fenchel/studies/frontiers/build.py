@@ -1,7 +1,8 @@
 """Learning a frontier: a grid of risk aversions and seeds in one program, then a choice among all of it."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import isnan
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fenchel.envs import AbstractEnvironment
-from fenchel.errors import InputError, require, require_choice, require_count
+from fenchel.errors import InputError, require, require_choice, require_count, require_number
 from fenchel.objectives import (
     OBJECTIVES,
     AbstractObjective,
@@ -42,6 +43,12 @@ GRID = {
 
 EVALUATION_EPISODES = 100_000
 """Fresh episodes of the policies chosen, where nothing exact is known."""
+
+INSTEAD = {"seed": "seeds", "records": "callbacks", "algorithm": "train"}
+"""What to use in the place of arguments of `train`."""
+
+PLANE = MeanVariance | VarianceBound
+"""Objectives by mean and variance: for these a point can be beaten in both. Others keep all of theirs."""
 
 SEEDS = 4
 """Learners per risk aversion where gradients scatter much."""
@@ -94,28 +101,47 @@ def frontier(
     begun = time.perf_counter()
     world = full_view(resolve_environment(env))
     axis, values = _axis(objective, grid, world)
-    if seeds is None:
-        seeds = default_seeds(world)
-    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    require_count("seeds", len(chosen))
+    chosen = _seeds(default_seeds(world) if seeds is None else seeds)
+    for name, instead in {
+        axis: "grid",
+        "seed": "seeds",
+        "records": "callbacks",
+        "algorithm": "train",
+    }.items():
+        require(
+            name not in settings, name, settings.get(name), f"is no argument of a frontier: use {instead}"
+        )
+    goals = [_goal(objective, axis, value).natural() for value in values]
     settings = {"episodes": default_episodes(world), **settings}
     tried = starts(objective, world, values)
     how: dict[str, Any] = {**settings, **tried, axis: values, "seed": chosen}
     result = sweep(world, "bca", objective=objective, callbacks=callbacks, records=1, **how)
-    goals = [_goal(objective, axis, value).natural() for value in values]
     policies = choose(world, result, goals, len(chosen))
     oracle = _oracle(world) if exact else None
     every = _points(world, policies, goals, values, chosen, oracle)
+    best = _best_seeds(every)
     return Frontier(
-        points=efficient(_best_seeds(every)),
+        points=efficient(best) if isinstance(goals[0], PLANE) else tuple(best),
         env=world,
         objective=objective if isinstance(objective, str) else getattr(objective, "__name__", "custom"),
         exact=oracle is not None and oracle.values(policies[:1], goals[:1]) is not None,
         every=every,
         failed=tuple(_failures(result, axis)),
-        curve=_curve(oracle) if isinstance(goals[0], MeanVariance | VarianceBound) else None,
+        curve=_curve(oracle) if isinstance(goals[0], PLANE) else None,
         seconds=time.perf_counter() - begun,
     )
+
+
+def _seeds(seeds: int | Sequence[int]) -> list[int]:
+    if isinstance(seeds, int):
+        require_count("seeds", seeds)
+        return list(range(seeds))
+    remedy = "must be a whole number of them, or which: whole numbers, each once"
+    several = not isinstance(seeds, str) and isinstance(seeds, Iterable)
+    chosen = list(seeds) if several else []
+    whole = all(isinstance(seed, int) and not isinstance(seed, bool) for seed in chosen)
+    require(bool(chosen) and whole and len(set(chosen)) == len(chosen), "seeds", seeds, remedy)
+    return chosen
 
 
 def _goal(objective: str | Callable[..., Any], axis: str, value: float) -> AbstractObjective:
@@ -146,14 +172,16 @@ def _axis(
         require_choice("objective", objective, OBJECTIVES)
         own = set(objective_fields(OBJECTIVES[objective]))
         names = [name for name in OBJECTIVE_FIELDS if name in own]
-    elif isinstance(objective, AbstractObjective) or not callable(objective):
+    elif isinstance(objective, AbstractObjective | type) or not callable(objective):
         remedy = "must be a name or a function ψ(R, y, λ): a frontier makes an objective for each λ"
         raise InputError("objective", type(objective).__name__, remedy)
     if len(names) != 1:
         raise InputError("objective", objective, "has no risk aversion for a frontier to go along")
     usual = (env.risk_grid if objective == "mean-variance" else None) or GRID.get(names[0])
     require(grid is not None or usual is not None, "grid", grid, f"must be given: values of {names[0]}")
-    values = [float(value) for value in (usual or () if grid is None else grid)]
+    several = grid is None or (isinstance(grid, Iterable) and not isinstance(grid, str))
+    require(several, "grid", grid, "must be several numbers, such as [0.1, 1.0]")
+    values = [require_number("grid", value) for value in (usual or () if grid is None else grid)]
     require(len(values) > 0, "grid", values, "is empty; give at least one value")
     require(len(set(values)) == len(values), "grid", values, "holds a value twice")
     return names[0], values
@@ -234,7 +262,8 @@ def _curve(oracle: Oracle | None) -> tuple[tuple[float, ...], tuple[float, ...]]
 def _best_seeds(every: Sequence[Point]) -> list[Point]:
     best: dict[float, Point] = {}
     for point in every:
-        if point.risk_aversion not in best or point.value > best[point.risk_aversion].value:
+        known = best.get(point.risk_aversion)
+        if known is None or point.value > known.value or isnan(known.value):
             best[point.risk_aversion] = point
     return list(best.values())
 

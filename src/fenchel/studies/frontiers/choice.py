@@ -20,6 +20,9 @@ Array = np.ndarray[Any, Any]
 VALIDATION_EPISODES = 8192
 """Episodes that candidates are compared on, the same for all."""
 
+UNSURE = 0.1
+"""Relative excess of a variance that may be chance."""
+
 SURELY = 3.0
 """Standard errors by which another policy must do better to take the place of a learner's own. Among many
 candidates the best on some thousand episodes is mostly luck."""
@@ -54,7 +57,15 @@ def choose(
 
 
 def _best(goal: AbstractObjective, outcomes: Float[Array, "c m ..."], own: int) -> int:
-    """The candidate of greatest value among those that are surely better than one's own, or that."""
+    """The candidate of greatest value among those that are surely better than one's own, or that.
+
+    On some thousand episodes a variance is known to a few per cent: under a bound, one's own stays unless it
+    exceeds that by more.
+    """
+    if goal.has_multiplier:
+        mine = jnp.asarray(outcomes[own])
+        if float(goal.excess(mine, goal.best_dual(mine))) <= UNSURE:
+            return own
     numbers = jax.tree.map(lambda x: jnp.asarray(x, float) if isinstance(x, float | int) else x, goal)
     worth, weights = (np.asarray(x, float) for x in _judged(numbers, jnp.asarray(outcomes)))
     worth = np.where(np.isnan(worth), -np.inf, worth)

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from fenchel.envs import AbstractEnvironment
-from fenchel.errors import InputError, require, require_positive
+from fenchel.errors import InputError, require, require_number
 from fenchel.policies import AbstractPolicy
 from fenchel.training.arrays import load_arrays, save_arrays
 from fenchel.training.atomic import make_directory
@@ -104,8 +104,10 @@ class Frontier:
         said = {name: value for name, value in given.items() if value is not None}
         require(len(said) == 1, "pick", said, "takes exactly one of " + ", ".join(given))
         if risk_aversion is not None:
-            require_positive("risk_aversion", risk_aversion)
-            return min(self.points, key=lambda point: _ratio(point.risk_aversion, risk_aversion))
+            require_number("risk_aversion", risk_aversion)
+            positive = risk_aversion > 0 and all(point.risk_aversion > 0 for point in self.points)
+            apart = _ratio if positive else _distance
+            return min(self.points, key=lambda point: apart(point.risk_aversion, risk_aversion))
         if variance_at_most is not None:
             fits = [point for point in self.every if point.std**2 <= variance_at_most]
             least = min(point.std for point in self.every) ** 2
@@ -188,6 +190,10 @@ def efficient(points: Iterable[Point]) -> tuple[Point, ...]:
         )
 
     return tuple(point for point in listed if not beaten(point))
+
+
+def _distance(value: float, wanted: float) -> float:
+    return abs(value - wanted)
 
 
 def _ratio(one: float, other: float) -> float:

@@ -22,6 +22,7 @@ from typing import Any
 import exported
 import host
 import layout
+import momentum
 import peers
 from contest import Worker, fresh, ratios, turns
 from reference import REPLAYED, TOLERANCE, Reference, difference
@@ -85,6 +86,8 @@ def measure(quick: bool, repetitions: int, seconds: float) -> Iterator[dict[str,
         yield from _starts()
         yield from _memory((5_000, 40_000) if quick else (5_000, 100_000))
         yield from _frontiers((20, 100, 200) if quick else (20, 125, 250, 500))
+        yield from _learned()
+        yield from momentum.measure()
         yield from peers.measure(quick)
 
 
@@ -97,6 +100,17 @@ def _rates(reference: Reference, repetitions: int, seconds: float) -> Iterator[d
         met = found["median"] >= TARGETS[name]
         yield {"what": what, "ratio": found, "target": f"≥ {TARGETS[name]:g}", "met": met}
     yield {"what": "transitions per episode of the C loop, of 20 at most", "value": reference.steps}
+
+
+def _learned() -> Iterator[dict[str, Any]]:
+    """A frontier that is learned: how long it takes, and how good its worst risk aversion is."""
+    found = fresh(script="fronts.py")
+    seconds = found["seconds"]
+    what = "frontier of the option, 7 risk aversions × 16 seeds, compiling included"
+    yield {"what": what, "value": seconds, "unit": "s", "target": "< 60", "met": seconds < 60}
+    for name, least in (("median", 0.995), ("worst", 0.98)):
+        what = f"    {name} score over the seeds, of the risk aversion where it is least"
+        yield {"what": what, "value": found[name], "target": f"≥ {least}", "met": found[name] >= least}
 
 
 def _starts() -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The frontier of the option, seven risk aversions and sixteen seeds, in a process of its own; prints JSON."""
+"""The frontier of the option, 7 risk aversions and 16 seeds, in a process of its own; prints JSON."""
 
 import json
 import statistics

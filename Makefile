@@ -15,8 +15,9 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if 
 demo: $(VENV)/.plot
 	$(BIN)/fenchel frontier option --figure demo.png
 
+# TESTS: what to say to pytest besides, such as TESTS="-m 'not slow'".
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py

@@ -1,13 +1,16 @@
 """64-bit, strict rank promotion, warnings are errors, compiling in a hurry: settings of every test."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # most of the time is compiling
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")  # most of the time is compiling
 
 import jax
+import pytest
 from hypothesis import settings
 
 jax.config.update("jax_enable_x64", True)
@@ -33,3 +36,16 @@ def _share_what_is_compiled():
 
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     _share_what_is_compiled()
+
+
+MAPPINGS = Path("/proc/self/maps")
+MOST_MAPPINGS = 20_000
+"""A process may have 65,530, and every compiled program takes some: with one too many it crashes."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_what_was_compiled():
+    yield
+    if MAPPINGS.exists() and len(MAPPINGS.read_text().splitlines()) > MOST_MAPPINGS:
+        jax.clear_caches()
+        gc.collect()

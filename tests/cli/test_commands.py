@@ -207,7 +207,7 @@ def test_help_shows_every_setting(capsys, monkeypatch):
     out, _ = capsys.readouterr()
     for option in options_of(Settings):
         assert option.flag in out
-    assert "(default: 1000000)" in out
+    assert "(default: 0.08)" in out
     assert "the weight of the variance" in out
     assert "--env." not in out.replace("--env.NAME VALUE", "")
 

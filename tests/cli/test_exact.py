@@ -136,7 +136,7 @@ REFUSED = [
     ("exact option --most-states 100", "most_states = 100: AmericanOption reaches "),
     (
         "exact option --policy tabulr",
-        "policy = 'tabulr': did you mean 'tabular'? choose one of default, direct",
+        "policy = 'tabulr': did you mean 'tabular'? choose one of dated, default",
     ),
     ("exact option --variance-at-most 1 --risk-aversion 2", "risk_aversion = 2.0: weighs nothing"),
     ("exact option --variance-at-most 1 --level 0.5", "level = 0.5: weighs nothing"),

@@ -17,6 +17,7 @@ from fenchel.cli.main import main
 from fenchel.cli.train import make_environment, read_request
 from fenchel.training import atomic
 from fenchel.training.rundir import RunDirectory
+from fenchel.training.sample import Sample
 
 LEARN = [
     *("train", "option", "--episodes", "2000", "--batch-size", "100", "--evaluate-episodes", "100"),
@@ -137,9 +138,10 @@ def test_interrupted_while_compiling(capsys, monkeypatch, out):
 
 def test_numbers_that_json_does_not_have(capsys, monkeypatch):
     returns = np.array([1.0, np.inf, 2.0, -np.inf])
+    sample = Sample(returns, np.zeros((4, 2)), np.zeros(4), np.ones(4))
     for module in ("evaluate", "result"):
         place = import_module(f"fenchel.training.{module}")
-        monkeypatch.setattr(place, "sample_returns", lambda *_, **__: returns)
+        monkeypatch.setattr(place, "sample_episodes", lambda *_, **__: sample)
     assert main([*LEARN, "--out", "run", "--figure", "plot.png"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["mean"] is None

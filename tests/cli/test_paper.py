@@ -8,6 +8,8 @@ from fenchel.cli.main import main
 from fenchel.studies import paper
 from fenchel.studies.paper import Plan, runs
 
+pytestmark = pytest.mark.slow
+
 TINY = Plan(
     domains=("option",),
     algorithms=("mvp",),

@@ -12,6 +12,8 @@ from scipy.optimize import minimize_scalar
 from fenchel.exact import best, constrained, frontier
 from fenchel.objectives import AbstractSurrogate, CVaR, Entropic, Expectation
 
+pytestmark = pytest.mark.slow
+
 MANY = settings(max_examples=200, deadline=None)
 RELATIVE = 1e-9
 ROUNDING = 1e-12

@@ -20,6 +20,8 @@ from fenchel.policies import Raw, Tabular
 from fenchel.policies.gaussian import LinearGaussian
 from fenchel.policies.tabular import DirectTabular
 
+pytestmark = pytest.mark.slow
+
 LIVELY = {"switch_probability": 0.3, "default_probability": 0.2, "liquid_rate": 1.02}
 SMALL = {
     "wealth": Portfolio(horizon=5, maturity=2, **LIVELY),

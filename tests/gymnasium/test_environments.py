@@ -14,9 +14,10 @@ import fenchel.gymnasium
 from fenchel.envs import ENVIRONMENTS, AbstractEnvironment, AmericanOption, TimeStep, make
 from fenchel.errors import InputError
 from fenchel.gymnasium import ExportedEnv, ExportedVectorEnv, drawing, rendering
+from fenchel.gymnasium.registry import EXPORTED
 from fenchel.studies.oracle import oracle_of
 
-IDS = {name: f"fenchel/{cls.__name__}-v0" for name, cls in ENVIRONMENTS.items()}
+IDS = {name: f"fenchel/{ENVIRONMENTS[name].__name__}-v0" for name in EXPORTED}
 PATH = tuple(int(drawing.PATH[i : i + 2], 16) for i in (1, 3, 5))
 
 

@@ -157,5 +157,5 @@ def test_a_run_on_data_is_not_loaded_without_them(tmp_path):
     env = Allocation(horizon=1, riskless=1.0, table=table)
     result = fenchel.train(env, "bca", episodes=2048, out=tmp_path / "run")
     assert result.policy.sample(jax.random.key(0), jnp.zeros(2))[0].shape == (2,)
-    with pytest.raises(InputError, match="data that are no part of it"):
+    with pytest.raises(InputError, match="arrays that no file keeps"):
         fenchel.load(tmp_path / "run")

@@ -20,6 +20,8 @@ from fenchel.studies.paper.published import TABLE
 from fenchel.studies.paper.runs import best_cells
 from fenchel.studies.paper.truth import least_std
 
+pytestmark = pytest.mark.slow
+
 MINI = Plan(
     domains=("option", "stopping", "portfolio"),
     algorithms=("mvp", "tamar", "pg"),

@@ -16,6 +16,8 @@ from fenchel.training import resolve
 from fenchel.training.keys import pilot_key, streams
 from fenchel.training.pilot import STEP, PilotSteps, lengths, pilot_step_size, typical
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_typical_length_is_the_median_of_what_moves():
     assert typical(np.array([3.0, 0.0, 0.0, 1.0, 2.0, 0.0])) == 2.0

@@ -9,6 +9,8 @@ from fenchel import make, sweep, train
 from fenchel.envs import AbstractUniformEnvironment, ObserveReturn, TimeStep
 from fenchel.objectives import MeanVariance
 
+pytestmark = pytest.mark.slow
+
 EVALUATED = 100_000
 
 

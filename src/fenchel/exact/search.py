@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
+from fenchel.errors import require
 from fenchel.exact.backward import best_actions, best_values, rounding
 from fenchel.exact.hull import frontier
 from fenchel.exact.optimum import Optimum

@@ -71,7 +71,7 @@ def _semivariance(problem: FiniteProblem, objective: Any) -> Optimum:
 
 def _bound(problem: FiniteProblem, objective: Any) -> Optimum:
     """The greatest mean within the bound, by a mixture of two neighbours on the frontier."""
-    found = constrained(problem, float(objective.variance_bound), nodes=0)
+    found = constrained(problem, float(objective.bound), nodes=0)
     mixture: Mixture = found.mixture
     policy = together(*mixture.policies, mixture.weight)
     return Optimum(objective, policy, mixture.law.mean, found.value, found.value, found.upper)

@@ -9,15 +9,21 @@ from fenchel.errors import InputError, require
 
 VERSION = "v0"
 
+EXPORTED = ("option", "stopping", "portfolio")
+"""Names of the environments that are registered."""
+
 
 def register_all() -> None:
-    """Register every built-in environment that is not registered yet, as `fenchel/ITS-CLASS-v0`.
+    """Register what has no earlier registration, as `fenchel/ITS-CLASS-v0`.
+
+    Those with derivatives have no bounds on their actions, and nobody asks other trainers about them.
 
     >>> register_all()
     >>> gymnasium.make("fenchel/OptimalStopping-v0", preset="tradeoff", horizon=5).unwrapped.env.horizon
     5
     """
-    for name, cls in ENVIRONMENTS.items():
+    for name in EXPORTED:
+        cls = ENVIRONMENTS[name]
         known = f"fenchel/{cls.__name__}-{VERSION}"
         if known not in gymnasium.registry:
             gymnasium.register(

@@ -40,9 +40,6 @@ def make_objective(name: str, **fields: Any) -> AbstractObjective:
     given = {field: value for field, value in fields.items() if value is not None}
     for field, value in given.items():
         require(field in objective_fields(cls), field, value, f"has no effect on the objective {name}")
-    for one in dataclasses.fields(cls):
-        needed = one.default is dataclasses.MISSING and one.name not in given
-        require(not needed, one.name, None, f"must be given for the objective {name}")
     return cls(**given)
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fenchel.errors import require_positive
+from fenchel.errors import require, require_positive
 from fenchel.objectives.mean_variance import MeanVariance
 from fenchel.objectives.statistic import AbstractStatistic
 
@@ -35,16 +35,24 @@ class VarianceBound(AbstractStatistic):
 
     has_dual: ClassVar[bool] = True
     has_multiplier: ClassVar[bool] = True
-    variance_bound: float | Float[Array, ""]
+    variance_bound: float | Float[Array, ""] | None = None
 
     def __check_init__(self) -> None:
-        if self.variance_bound is None or isinstance(self.variance_bound, int | float):
+        remedy = "must be given: the greatest variance allowed"
+        require(self.variance_bound is not None, "variance_bound", None, remedy)
+        if isinstance(self.variance_bound, int | float):
             require_positive("variance_bound", self.variance_bound)
+
+    @property
+    def bound(self) -> float | Float[Array, ""]:
+        """ζ, which is there."""
+        assert self.variance_bound is not None
+        return self.variance_bound
 
     def of_law(self, values: Float[Array, " n"], chances: Float[Array, " n"]) -> Float[Array, ""]:
         """J where Var ≤ 1.02 ζ, else −∞."""
         mean = chances @ values
-        within = chances @ (values - mean) ** 2 <= (1 + KEPT) * self.variance_bound
+        within = chances @ (values - mean) ** 2 <= (1 + KEPT) * self.bound
         return jnp.where(within, mean, -jnp.inf)
 
     def best_dual(self, outcomes: Float[Array, " m ..."]) -> Float[Array, ""]:
@@ -57,11 +65,11 @@ class VarianceBound(AbstractStatistic):
 
     def excess(self, outcomes: Float[Array, " m ..."], dual: Float[Array, ""]) -> Float[Array, ""]:
         """(E[(R − y)²] − ζ)/ζ."""
-        return jnp.mean((outcomes - dual) ** 2) / self.variance_bound - 1
+        return jnp.mean((outcomes - dual) ** 2) / self.bound - 1
 
     def lagrangian(
         self, multiplier: Float[Array, ""], outcomes: Float[Array, " m ..."], dual: Float[Array, ""]
     ) -> MeanVariance:
         """Mean-variance at λ = (μ + stiffness · excess)₊/√ζ."""
         felt = jnp.maximum(multiplier + STIFFNESS * self.excess(outcomes, dual), 0)
-        return MeanVariance(felt / jnp.sqrt(self.variance_bound))
+        return MeanVariance(felt / jnp.sqrt(self.bound))

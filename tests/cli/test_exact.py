@@ -9,6 +9,8 @@ import fenchel
 from fenchel import exact
 from fenchel.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 KEYS = {"risk_aversion", "value", "mean", "std", "upper", "lower", "vertices"}
 SMALL = "--env.horizon 6"
 

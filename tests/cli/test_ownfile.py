@@ -14,6 +14,8 @@ from fenchel.cli.main import main
 from fenchel.cli.ownfile import class_in
 from fenchel.objectives import MeanVariance
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "examples" / "kiosk.py"
 KIOSK = f"{FILE}:Kiosk"

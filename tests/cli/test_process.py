@@ -15,6 +15,8 @@ import fenchel as library
 from fenchel.cli.cache import cache_directory, keep_compiled
 from fenchel.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 HELP = [
     "--help",
     "--version",

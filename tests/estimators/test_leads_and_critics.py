@@ -14,6 +14,8 @@ from fenchel.estimators.critic import KEPT, LinearCritic, TableCritic, critic_fo
 from fenchel.objectives import Expectation, MeanVariance
 from fenchel.policies import Tabular, make_policy
 
+pytestmark = pytest.mark.slow
+
 KEY = jax.random.key(11)
 
 

@@ -15,6 +15,8 @@ from fenchel.estimators.pathwise import curvature, slope
 from fenchel.objectives import CVaR, FenchelMeanVariance, MeanVariance
 from fenchel.policies import Central, DatedGaussian, make_policy
 
+pytestmark = pytest.mark.slow
+
 BATCHES, SIZE = 400, 64
 MARKET = {"horizon": 2, "riskless": 1.01, "mean": (1.05, 1.02), "covariance": ((0.04, 0.01), (0.01, 0.02))}
 OBJECTIVES = {

@@ -17,6 +17,8 @@ from fenchel.gymnasium import ExportedEnv, ExportedVectorEnv, drawing, rendering
 from fenchel.gymnasium.registry import EXPORTED
 from fenchel.studies.oracle import oracle_of
 
+pytestmark = pytest.mark.slow
+
 IDS = {name: f"fenchel/{ENVIRONMENTS[name].__name__}-v0" for name in EXPORTED}
 PATH = tuple(int(drawing.PATH[i : i + 2], 16) for i in (1, 3, 5))
 

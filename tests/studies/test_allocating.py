@@ -16,6 +16,8 @@ from fenchel.exact import almgren_chriss, li_ng
 from fenchel.policies import Central, DatedGaussian
 from fenchel.studies.allocating import RULES, comparison, market, play, rule_of, weights_by_date, windows
 
+pytestmark = pytest.mark.slow
+
 MARKET = {"riskless": 1.02, "mean": (1.06, 1.03), "covariance": ((0.04, 0.01), (0.01, 0.02))}
 ROWS, ASSETS = 60, ("stocks", "bonds")
 

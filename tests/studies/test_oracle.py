@@ -13,6 +13,8 @@ from fenchel.policies import Tabular, make_policy
 from fenchel.studies import FiniteOracle, PortfolioOracle, oracle_of
 from fenchel.studies.oracle import sampled_returns
 
+pytestmark = pytest.mark.slow
+
 
 def tables(env, count, seed=0):
     keys = jax.random.split(jax.random.key(seed), count)

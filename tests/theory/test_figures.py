@@ -15,6 +15,8 @@ from fenchel.theory import (
     summarise_rates,
 )
 
+pytestmark = pytest.mark.slow
+
 plt = pytest.importorskip("matplotlib.pyplot")
 VALUES = {count: tuple((1 + k / 10) * count**-0.5 for k in range(8)) for count in (100, 1000, 10_000)}
 

@@ -25,6 +25,8 @@ from fenchel.theory import (
     summarise_rates,
 )
 
+pytestmark = pytest.mark.slow
+
 COUNTS, SEEDS = [100, 1000, 10_000], range(32)
 
 

@@ -13,6 +13,8 @@ from fenchel.estimators.host import Batch
 from fenchel.training import RunDirectory
 from fenchel.training.host import Running
 
+pytestmark = pytest.mark.slow
+
 SHORT = {"episodes": 24, "batch_size": 8, "records": 2}
 
 

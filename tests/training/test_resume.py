@@ -18,6 +18,8 @@ from fenchel.training import RunDirectory
 from fenchel.training.parts import Parts
 from fenchel.training.storage import DamagedCheckpointWarning
 
+pytestmark = pytest.mark.slow
+
 OFTEN = 1e-9
 """Seconds between checkpoints: one after every chunk."""
 RUNS = {

@@ -11,6 +11,8 @@ from fenchel import InputError, make, sweep, train
 from fenchel.policies import AbstractCategorical, Tabular
 from fenchel.training.parts import Parts
 
+pytestmark = pytest.mark.slow
+
 VARIANTS = {
     "mvp, single episodes": {"algorithm": "mvp", "episodes": 300},
     "mvp, fresh batches, adam": {

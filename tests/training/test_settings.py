@@ -13,6 +13,8 @@ from fenchel.objectives import MeanVariance
 from fenchel.policies import Tabular
 from fenchel.training import resolve
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = {"horizon": 4, "up_probability": 0.5, "put_strike": 1.3, "call_strike": 1.2}
 """An option that pays at once, so that every episode moves the policy."""
 ENV, TABLE = make("option", **NUMBERS), make("option", observe="index", **NUMBERS)

@@ -78,10 +78,10 @@ def frontier(
 ) -> Frontier:
     """The best policies for a grid of risk aversions.
 
-    Every pair of risk aversion and seed is learned by `bca`, all in one program. Then, for each pair, the
-    best of all policies with that seed is taken, on validation episodes that are the same for all, with
-    chance and without; one that was learned for a neighbouring risk aversion helps out a learner that got
-    stuck. The best seed stands for its risk aversion, and what is dominated is dropped.
+    Every pair of risk aversion and seed is learned by `bca`, all in one program. A policy gives way only to
+    one of the same seed that is surely better on validation episodes, which are the same for all: one that
+    was learned for a neighbouring risk aversion helps out a learner that got stuck. The best seed stands for
+    its risk aversion, and what is dominated is dropped.
 
     Arguments:
         env: the environment or its name. Unless it is observed in some way already, policies see whatever is
@@ -91,8 +91,7 @@ def frontier(
         seeds: how many, or which; by default four, or one where the environment has derivatives.
         exact: measure against the certified optimum, where there is one.
         callbacks: called between the chunks of training.
-        **settings: fields of `Settings`, such as `episodes`: by default a million for each pair, or
-            400,000 where the environment has derivatives.
+        **settings: fields of `Settings`, such as `episodes` of each pair (`default_episodes`).
 
     >>> found = frontier("stopping", grid=[0.1, 10.0], seeds=1, episodes=50_000)
     >>> [point.risk_aversion for point in found.points]
@@ -102,15 +101,7 @@ def frontier(
     world = full_view(resolve_environment(env))
     axis, values = _axis(objective, grid, world)
     chosen = _seeds(default_seeds(world) if seeds is None else seeds)
-    for name, instead in {
-        axis: "grid",
-        "seed": "seeds",
-        "records": "callbacks",
-        "algorithm": "train",
-    }.items():
-        require(
-            name not in settings, name, settings.get(name), f"is no argument of a frontier: use {instead}"
-        )
+    _require_free(settings, axis)
     goals = [_goal(objective, axis, value).natural() for value in values]
     settings = {"episodes": default_episodes(world), **settings}
     tried = starts(objective, world, values)
@@ -130,6 +121,12 @@ def frontier(
         curve=_curve(oracle) if isinstance(goals[0], PLANE) else None,
         seconds=time.perf_counter() - begun,
     )
+
+
+def _require_free(settings: dict[str, Any], axis: str) -> None:
+    for name, instead in {axis: "grid", **INSTEAD}.items():
+        remedy = f"is no argument of a frontier: use {instead}"
+        require(name not in settings, name, settings.get(name), remedy)
 
 
 def _seeds(seeds: int | Sequence[int]) -> list[int]:

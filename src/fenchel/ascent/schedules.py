@@ -73,8 +73,26 @@ class RobbinsMonro(AbstractSchedule):
         return self.value * (1 + iteration / self.offset) ** -self.exponent
 
 
+class _AbstractSpan(AbstractSchedule):
+    """A step size that is zero from some iteration on.
+
+    Arguments:
+        length: T, the number of iterations until then.
+    """
+
+    length: float | Float[Array, ""] = 1.0
+
+    def __check_init__(self) -> None:
+        if isinstance(self.length, int | float):
+            require_positive("length", self.length)
+
+    def done(self, iteration: Int[Array, "..."]) -> Float[Array, "..."]:
+        """t/T, and one from T on."""
+        return jnp.minimum(iteration / self.length, 1)
+
+
 @final
-class Cosine(AbstractSchedule):
+class Cosine(_AbstractSpan):
     """β_t = β (1 + cos(π t/T))/2: large steps first, and none at the end, which averages the last batches.
 
     Arguments:
@@ -86,20 +104,13 @@ class Cosine(AbstractSchedule):
     [0.5, 0.25, 0.0, 0.0]
     """
 
-    length: float | Float[Array, ""] = 1.0
-
-    def __check_init__(self) -> None:
-        if isinstance(self.length, int | float):
-            require_positive("length", self.length)
-
     def __call__(self, iteration: Int[Array, "..."]) -> Float[Array, "..."]:
         """β (1 + cos(π t/T))/2."""
-        done = jnp.minimum(iteration / self.length, 1)
-        return self.value * (1 + jnp.cos(jnp.pi * done)) / 2
+        return self.value * (1 + jnp.cos(jnp.pi * self.done(iteration))) / 2
 
 
 @final
-class Fading(AbstractSchedule):
+class Fading(_AbstractSpan):
     """β_t = β (1 − t/T)², and zero from T on: for what helps at first and must not matter in the end.
 
     Arguments:
@@ -111,15 +122,9 @@ class Fading(AbstractSchedule):
     [0.5, 0.125, 0.0, 0.0]
     """
 
-    length: float | Float[Array, ""] = 1.0
-
-    def __check_init__(self) -> None:
-        if isinstance(self.length, int | float):
-            require_positive("length", self.length)
-
     def __call__(self, iteration: Int[Array, "..."]) -> Float[Array, "..."]:
         """β (1 − t/T)²."""
-        return self.value * jnp.maximum(1 - iteration / self.length, 0) ** 2
+        return self.value * (1 - self.done(iteration)) ** 2
 
 
 def averaging(value: float | Float[Array, ""] = 1.0) -> RobbinsMonro:

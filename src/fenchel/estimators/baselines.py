@@ -50,7 +50,7 @@ def learned_value(
     space = env.observation_space
     if isinstance(space, Discrete):
         return _mean_of_visits(weights, episodes.observations, episodes.own, int(space.n))
-    return _regression(weights, seen_so_far(episodes, env.discount), episodes.own)
+    return _regression(weights, seen_so_far(episodes), episodes.own)
 
 
 def _mean_of_visits(
@@ -62,10 +62,10 @@ def _mean_of_visits(
     return (sums[index] - worth) / jnp.maximum(counts[index] - own, 1)
 
 
-def seen_so_far(episodes: Episodes, discount: float) -> Float[Array, "T m n"]:
+def seen_so_far(episodes: Episodes) -> Float[Array, "T m n"]:
     """What was observed in each step, the reward so far and the number of the step."""
     horizon, count = episodes.rewards.shape
-    earned = jnp.cumsum(episodes.rewards * discount ** jnp.arange(horizon)[:, None], axis=0)
+    earned = episodes.earned
     so_far = jnp.concatenate([jnp.zeros_like(earned[:1]), earned[:-1]])
     step = jnp.broadcast_to(jnp.arange(horizon, dtype=so_far.dtype)[:, None], (horizon, count))
     seen = episodes.observations.reshape(horizon, count, -1).astype(so_far.dtype)

@@ -80,7 +80,6 @@ class LinearCritic(AbstractCritic):
     """
 
     size: int = eqx.field(static=True)
-    discount: float = eqx.field(static=True)
     trust: ClassVar[float] = 0.0
 
     def init(self) -> PyTree:
@@ -91,7 +90,7 @@ class LinearCritic(AbstractCritic):
     def update(self, memory: PyTree, weights: Float[Array, " m"], episodes: Episodes) -> PyTree:
         """The first batch sets the scale, and all of them the equations."""
         count, moments, gram, cross = memory
-        raw = seen_so_far(episodes, self.discount)
+        raw = seen_so_far(episodes)
         first = unit_scale(raw, episodes.own)
         moments = jax.tree.map(lambda new, old: jnp.where(count == 0, new, old), first, moments)
         kept = jnp.where(episodes.own[..., None], quadratic(raw, moments), 0)
@@ -101,7 +100,7 @@ class LinearCritic(AbstractCritic):
     def values(self, memory: PyTree, episodes: Episodes) -> Float[Array, "T m"]:
         """The fit."""
         _, moments, gram, cross = memory
-        return quadratic(seen_so_far(episodes, self.discount), moments) @ ridge(gram, cross)
+        return quadratic(seen_so_far(episodes), moments) @ ridge(gram, cross)
 
 
 def critic_for(env: AbstractEnvironment) -> AbstractCritic:
@@ -109,4 +108,4 @@ def critic_for(env: AbstractEnvironment) -> AbstractCritic:
     space = env.observation_space
     if isinstance(space, Discrete):
         return TableCritic(int(space.n))
-    return LinearCritic(math.prod(space.shape or ()) + 2, env.discount)
+    return LinearCritic(math.prod(space.shape or ()) + 2)

@@ -39,13 +39,22 @@ class Episodes(eqx.Module):
     @property
     def step_moments(self) -> Float[Array, "m 2"]:
         """Means over the steps of the reward and of its square, weighed by the discount."""
-        factors = self.discount ** jnp.arange(self.rewards.shape[0])
+        factors = self._factors
         moments = jnp.stack([self.rewards, self.rewards**2], axis=-1)
         return jnp.einsum("t,tmd->md", factors / jnp.sum(factors), moments)
 
     def own_outcomes(self, objective: AbstractObjective) -> Float[Array, " n ..."]:
         """Those of the episodes that are the policy's from the first step on."""
         return self.outcomes(objective)[: self.returns.shape[0] - self.led]
+
+    @property
+    def earned(self) -> Float[Array, "T m"]:
+        """The discounted reward so far, that of the step included."""
+        return jnp.cumsum(self.rewards * self._factors[:, None], axis=0)
+
+    @property
+    def _factors(self) -> Float[Array, " T"]:
+        return self.discount ** jnp.arange(self.rewards.shape[0])
 
     @property
     def own_returns(self) -> Float[Array, " n"]:

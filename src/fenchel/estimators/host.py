@@ -261,6 +261,7 @@ def _batch(env: GymnasiumEnvironment, rows: list[Steps], truncated: Numbers) -> 
         rewards=laid(steps.reward, kind),
         alive=alive,
         own=alive,
+        discount=env.discount,
     )
     return Batch(episodes, steps.raw[kept], truncated)
 

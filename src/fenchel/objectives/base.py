@@ -1,7 +1,7 @@
 """The contract of an objective: what it asks of the returns, and nothing else."""
 
 from abc import abstractmethod
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -68,7 +68,7 @@ class AbstractObjective(eqx.Module):
 
     def lagrangian(
         self, multiplier: Float[Array, ""], outcomes: Float[Array, " m ..."], dual: Float[Array, ""]
-    ) -> "AbstractObjective | Self":
+    ) -> "AbstractObjective":
         """What the policy ascends at a multiplier; the objective itself where it has no constraint."""
         return self
 

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fenchel.errors import require_positive
 from fenchel.objectives.base import AbstractSurrogate
+from fenchel.objectives.checks import require_aversion
 
 
 @final
@@ -25,8 +25,7 @@ class Entropic(AbstractSurrogate):
     risk_aversion: float | Float[Array, ""] = 1.0
 
     def __check_init__(self) -> None:
-        if isinstance(self.risk_aversion, int | float):
-            require_positive("risk_aversion", self.risk_aversion)
+        require_aversion(self.risk_aversion)
 
     def surrogate(self, ret: Float[Array, ""], dual: Float[Array, ""]) -> Float[Array, ""]:
         """ψ(R, y) = y + (1 − e^{−β(R − y)})/β."""

@@ -5,7 +5,7 @@ from typing import final
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fenchel.errors import require_positive
+from fenchel.objectives.checks import require_aversion
 from fenchel.objectives.statistic import AbstractStatistic
 
 
@@ -27,8 +27,7 @@ class GiniDeviation(AbstractStatistic):
     risk_aversion: float | Float[Array, ""] = 1.0
 
     def __check_init__(self) -> None:
-        if isinstance(self.risk_aversion, int | float):
-            require_positive("risk_aversion", self.risk_aversion)
+        require_aversion(self.risk_aversion)
 
     def of_law(self, values: Float[Array, " n"], chances: Float[Array, " n"]) -> Float[Array, ""]:
         """J − λ Σ F (1 − F) times the distance to the next value."""

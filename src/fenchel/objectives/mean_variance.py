@@ -5,8 +5,8 @@ from typing import final
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fenchel.errors import require_positive
 from fenchel.objectives.base import AbstractObjective, AbstractSurrogate
+from fenchel.objectives.checks import require_aversion
 
 
 @final
@@ -21,7 +21,7 @@ class MeanVariance(AbstractSurrogate):
     risk_aversion: float | Float[Array, ""] = 1.0
 
     def __check_init__(self) -> None:
-        _check(self.risk_aversion)
+        require_aversion(self.risk_aversion)
 
     def surrogate(self, ret: Float[Array, ""], dual: Float[Array, ""]) -> Float[Array, ""]:
         """ψ(R, y) = R − λ (R − y)²."""
@@ -46,7 +46,7 @@ class FenchelMeanVariance(AbstractSurrogate):
     risk_aversion: float | Float[Array, ""] = 1.0
 
     def __check_init__(self) -> None:
-        _check(self.risk_aversion)
+        require_aversion(self.risk_aversion)
 
     def surrogate(self, ret: Float[Array, ""], dual: Float[Array, ""]) -> Float[Array, ""]:
         """ψ(R, y) = 2y (R + 1/(2λ)) − y² − R²."""
@@ -71,8 +71,3 @@ class FenchelMeanVariance(AbstractSurrogate):
     def natural(self) -> AbstractObjective:
         """`MeanVariance` with the same λ."""
         return MeanVariance(self.risk_aversion)
-
-
-def _check(risk_aversion: float | Float[Array, ""]) -> None:
-    if isinstance(risk_aversion, int | float):
-        require_positive("risk_aversion", risk_aversion)

@@ -5,8 +5,8 @@ from typing import final
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fenchel.errors import require_positive
 from fenchel.objectives.base import AbstractSurrogate
+from fenchel.objectives.checks import require_aversion
 
 
 @final
@@ -27,8 +27,7 @@ class RewardVolatility(AbstractSurrogate):
     risk_aversion: float | Float[Array, ""] = 1.0
 
     def __check_init__(self) -> None:
-        if isinstance(self.risk_aversion, int | float):
-            require_positive("risk_aversion", self.risk_aversion)
+        require_aversion(self.risk_aversion)
 
     @property
     def per_step(self) -> bool:

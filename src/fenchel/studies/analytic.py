@@ -1,5 +1,6 @@
 """What is known in closed form: the frontiers of allocation and of execution."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import jax
@@ -13,7 +14,7 @@ from fenchel.exact.li_ng import require_unlimited
 from fenchel.exact.problem import Array
 from fenchel.objectives import AbstractObjective, MeanVariance
 from fenchel.policies import AbstractPolicy, Central, DatedGaussian
-from fenchel.studies.oracle import Curve, Oracle, Value, Worth, sampled_worth
+from fenchel.studies.oracle import Curve, Oracle, Value
 from fenchel.studies.scale import Scale
 
 CURVE = np.geomspace(1e-3, 1e3, 121)
@@ -27,15 +28,10 @@ class AnalyticOracle(Oracle):
     """What both have in common: mean-variance only, and policies judged by their moments."""
 
     exact = True
-    env: AbstractEnvironment
 
-    def worth(self, policies: Sequence[AbstractPolicy], episodes: int, seed: int = 0) -> Worth:
-        """From fresh episodes, the same noise for every policy."""
-        return sampled_worth(self.env, policies, episodes, seed)
-
+    @abstractmethod
     def moments(self, policy: AbstractPolicy) -> tuple[float, float] | None:
         """Mean and variance of a policy; None where they are not known."""
-        raise NotImplementedError
 
     def values(
         self, policies: Sequence[AbstractPolicy], goals: Sequence[AbstractObjective]

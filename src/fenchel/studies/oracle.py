@@ -71,14 +71,15 @@ class Oracle(Protocol):
 
     exact: bool
     """Whether policies are evaluated exactly, or on fresh episodes."""
+    env: AbstractEnvironment
 
     @abstractmethod
     def scale(self, objective: AbstractObjective) -> Scale:
         """The values between which policies are judged."""
 
-    @abstractmethod
     def worth(self, policies: Sequence[AbstractPolicy], episodes: int, seed: int = 0) -> Worth:
-        """What policies of one kind are worth; `episodes` of each where that is not known exactly."""
+        """What policies of one kind are worth: from fresh episodes, the same noise for every policy."""
+        return sampled_worth(self.env, policies, episodes, seed)
 
     def values(
         self, policies: Sequence[AbstractPolicy], goals: Sequence[AbstractObjective]
@@ -242,10 +243,6 @@ class PortfolioOracle(Oracle):
         """Returns under the policy that draws every action with the same probability."""
         policy = make_policy("linear", self.portfolio)
         return sample_returns(self.portfolio, policy, episodes=self.uniform_episodes).astype(float)
-
-    def worth(self, policies: Sequence[AbstractPolicy], episodes: int, seed: int = 0) -> Worth:
-        """From fresh episodes, the same noise for every policy."""
-        return sampled_worth(self.env, policies, episodes, seed)
 
 
 def sampled_worth(

@@ -120,8 +120,7 @@ def _play(
 
 def _kept(episodes: Episodes) -> tuple[Array, ...]:
     """The columns of a `Sample`."""
-    factors = episodes.discount ** jnp.arange(episodes.rewards.shape[0])
-    earned = jnp.cumsum(factors[:, None] * episodes.rewards, axis=0)
+    earned = episodes.earned
     peaks = jnp.maximum(jax.lax.cummax(earned), 0)
     paid = jnp.sum(episodes.rewards != 0, axis=0)
     return episodes.returns, episodes.step_moments, jnp.max(peaks - earned, axis=0), paid

@@ -3,15 +3,13 @@
 from typing import Any
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from fenchel.envs import AbstractEnvironment, ObserveBins, ObserveIndex, ObserveReturn
 from fenchel.envs.observe import AbstractObserver
-from fenchel.estimators import draw_rollout, rollout
-from fenchel.policies import AbstractPolicy, Tabular
+from fenchel.estimators import Episodes, draw_rollout, rollout
+from fenchel.policies import AbstractPolicy
 from fenchel.policies.defaults import default_policy
 from fenchel.training.keys import pilot_key
 
@@ -43,31 +41,20 @@ def full_view(env: AbstractEnvironment) -> AbstractEnvironment:
 
 def pilot_returns(env: AbstractEnvironment) -> np.ndarray[Any, Any]:
     """Returns of episodes that begin in all sorts of ways, and go on at random."""
-    return np.asarray(_returns(env, default_policy(env)), float)
-
-
-@eqx.filter_jit
-def _returns(env: AbstractEnvironment, policy: AbstractPolicy) -> jax.Array:
-    led = PILOT_EPISODES if isinstance(env.action_space, Discrete) else 0
-    return rollout(env, policy, draw_rollout(pilot_key(), env, policy, PILOT_EPISODES, led)).returns
+    return np.asarray(_pilot(env, default_policy(env)).returns, float)
 
 
 def _edges(env: AbstractEnvironment) -> list[float]:
-    """Quantiles of the reward so far in episodes that begin in all sorts of ways."""
-    so_far = np.sort(np.asarray(_pilot(ObserveIndex(env))))
-    so_far = so_far[np.isfinite(so_far)]
+    """Quantiles of the reward so far in the steps of such episodes."""
+    shown = ObserveIndex(env)
+    episodes = _pilot(shown, default_policy(shown))
+    so_far = np.asarray(episodes.earned)[np.asarray(episodes.alive)]
     shares = np.arange(1, BINS) / BINS
     edges = np.unique(np.quantile(so_far, shares).astype(np.float32))
     return [float(edge) for edge in edges]
 
 
 @eqx.filter_jit
-def _pilot(env: AbstractEnvironment) -> jax.Array:
-    """Rewards so far, of all steps; those after the end of an episode are not a number."""
-    assert env.state_count is not None
-    policy = Tabular(jnp.zeros((env.state_count, env.action_space.n - 1)))  # type: ignore[attr-defined]
-    noise = draw_rollout(pilot_key(), env, policy, PILOT_EPISODES, PILOT_EPISODES)
-    episodes = rollout(env, policy, noise)
-    factors = env.discount ** jnp.arange(env.horizon)
-    earned = jnp.cumsum(episodes.rewards * factors[:, None], axis=0)
-    return jnp.where(episodes.alive, earned, jnp.nan).ravel()
+def _pilot(env: AbstractEnvironment, policy: AbstractPolicy) -> Episodes:
+    led = PILOT_EPISODES if isinstance(env.action_space, Discrete) else 0
+    return rollout(env, policy, draw_rollout(pilot_key(), env, policy, PILOT_EPISODES, led))

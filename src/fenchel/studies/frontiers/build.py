@@ -25,7 +25,7 @@ from fenchel.settings import OBJECTIVE_FIELDS
 from fenchel.studies.frontiers.choice import choose
 from fenchel.studies.frontiers.points import Failure, Frontier, Point, efficient
 from fenchel.studies.frontiers.starts import starts
-from fenchel.studies.oracle import Oracle, oracle_of, sampled_outcomes, sampled_returns
+from fenchel.studies.oracle import Oracle, Value, oracle_of, sampled_outcomes, sampled_returns
 from fenchel.studies.scale import Scale
 from fenchel.training import Callback, SweepResult, sweep
 from fenchel.training.resolve import EnvironmentLike, resolve_environment
@@ -109,13 +109,13 @@ def frontier(
     result = sweep(world, "bca", objective=objective, callbacks=callbacks, records=1, **how)
     policies = choose(world, result, goals, len(chosen))
     oracle = _oracle(world) if exact else None
-    every = _points(world, policies, goals, values, chosen, oracle)
+    every, known = _points(world, policies, goals, values, chosen, oracle)
     best = _best_seeds(every)
     return Frontier(
         points=efficient(best) if isinstance(goals[0], PLANE) else tuple(best),
         env=world,
         objective=objective if isinstance(objective, str) else getattr(objective, "__name__", "custom"),
-        exact=oracle is not None and oracle.values(policies[:1], goals[:1]) is not None,
+        exact=known,
         every=every,
         failed=tuple(_failures(result, axis)),
         curve=_curve(oracle) if isinstance(goals[0], PLANE) else None,
@@ -199,17 +199,17 @@ def _points(
     values: Sequence[float],
     seeds: Sequence[int],
     oracle: Oracle | None,
-) -> tuple[Point, ...]:
-    """What each policy is worth, and where that lies on the exact scale."""
+) -> tuple[tuple[Point, ...], bool]:
+    """What each policy is worth, where that lies on the exact scale, and whether it is exact."""
     pairs = [(goal, value, seed) for goal, value in zip(goals, values, strict=True) for seed in seeds]
-    worths = worth_of_each(env, policies, [goal for goal, _, _ in pairs], oracle)
+    worths, known = worth_of_each(env, policies, [goal for goal, _, _ in pairs], oracle)
     scales = {value: _scale(oracle, goal) for goal, value, _ in pairs}
     points = []
     for (_, value, seed), policy, (mean, std, worth) in zip(pairs, policies, worths, strict=True):
         scale = scales[value]
         upper, score = (None, None) if scale is None else (scale.upper, float(scale.share(worth)))
         points.append(Point(value, seed, mean, std, worth, upper, score, policy))
-    return tuple(points)
+    return tuple(points), known
 
 
 def worth_of_each(
@@ -217,21 +217,23 @@ def worth_of_each(
     policies: Sequence[AbstractPolicy],
     goals: Sequence[AbstractObjective],
     oracle: Oracle | None,
-) -> list[tuple[float, float, float]]:
-    """Mean, standard deviation and objective of every policy: exact, or from fresh episodes."""
-    found: dict[int, tuple[float, float, float]] = {}
+) -> tuple[list[Value], bool]:
+    """Mean, standard deviation and objective of every policy, and whether all are exact or some sampled."""
+    found: dict[int, Value] = {}
+    known = True
     for kind in dict.fromkeys(map(type, policies)):
         rows = [row for row, policy in enumerate(policies) if type(policy) is kind]
         group, aims = [policies[row] for row in rows], [goals[row] for row in rows]
         numbers = None if oracle is None else oracle.values(group, aims)
         if numbers is None:
+            known = False
             returns = sampled_returns(env, group, EVALUATION_EPISODES, FRESH)
             outcomes = returns
             if aims[0].per_step:
                 outcomes = sampled_outcomes(env, group, aims[0], EVALUATION_EPISODES, FRESH)
             numbers = [_statistics(*sample) for sample in zip(returns, outcomes, aims, strict=True)]
         found |= dict(zip(rows, numbers, strict=True))
-    return [found[row] for row in range(len(policies))]
+    return [found[row] for row in range(len(policies))], known
 
 
 def _statistics(
